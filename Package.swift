@@ -56,7 +56,10 @@ let rows: [Row] = [
     Row("HTTPAuth", .shim, "CGSSAPI"),
     Row("HTTPAuth", .system, "CLibcrypto", apt: ["libssl-dev"]),
     Row("HTTPAuth", .library, "HTTPAuth", ["CGSSAPI", "CLibcrypto", "EventLoops", "HTTPMessage"]),
-    Row("HTTPAuth", .tests, "HTTPAuthTests", ["HTTPAuth", "EventLoops", "HTTPMessage"]),
+    Row("HTTPAuth", .library, "CredentialStores", ["CLibcrypto", "HTTPAuth", "EventLoops"]),
+    Row("HTTPAuth", .part, "HTTPAuthTesting", ["HTTPAuth"]),
+    Row("HTTPAuth", .tests, "HTTPAuthTests", ["HTTPAuth", "HTTPAuthTesting", "EventLoops", "HTTPMessage"]),
+    Row("HTTPAuth", .tests, "CredentialStoresTests", ["CredentialStores", "HTTPAuthTesting", "EventLoops"]),
 
     Row("HTTP2", .library, "HPACK", ["HTTPMessage"]),
     Row("HTTP2", .library, "HTTP2", ["HPACK", "HTTPMessage"]),
@@ -69,12 +72,17 @@ let rows: [Row] = [
     Row("FTPStream", .tests, "FTPListingTests", ["FTPListing"]),
     Row("FTPStream", .tests, "FTPStreamTests", ["FTPStream"]),
 
-    Row("HTTPStream", .library, "HTTPStream", ["EventLoops", "HTTPAuth", "HTTPMessage", "HostResolver", "StreamKit"]),
+    Row(
+        "HTTPStream", .library, "HTTPStream",
+        ["EventLoops", "HTTP2", "HTTPAuth", "HTTPMessage", "HostResolver", "StreamKit"]),
     Row("HTTPStream", .library, "HTTPServerKit", ["HTTPStream", "EventLoops"]),
     Row("HTTPStream", .library, "HTTPStreamTesting", ["HTTPStream", "EventLoops"]),
     Row(
         "HTTPStream", .tests, "HTTPStreamTests",
-        ["HTTPStream", "EventLoops", "HTTPAuth", "HTTPMessage", "HostResolver", "StreamKit", "StreamKitTesting"]),
+        [
+            "HTTPStream", "EventLoops", "HTTP2", "HTTPAuth", "HTTPMessage", "HostResolver", "StreamKit",
+            "StreamKitTesting",
+        ]),
     Row(
         "HTTPStream", .tests, "HTTPServerKitTests",
         ["HTTPServerKit", "HTTPStream", "EventLoops", "HTTPMessage", "StreamKit"]),
@@ -141,7 +149,7 @@ let rows: [Row] = [
     Row("CFNetwork", .shim, "SecurityC", ["CFNetworkC"]),
     Row(
         "CFNetwork", .library, "SecurityEngine",
-        ["CFNetworkC", "CFNetworkEngine", "SecurityC", "EventLoops", "HTTPAuth", "StreamKit"]),
+        ["CFNetworkC", "CFNetworkEngine", "SecurityC", "EventLoops", "CredentialStores", "StreamKit"]),
     Row("CFNetwork", .library, "Security", ["CFNetwork", "SecurityC", "SecurityEngine"]),
     Row("CFNetwork", .programs, "CFNetworkPrograms", ["CFNetworkC", "SecurityC", "SystemConfigurationC"]),
     Row(

@@ -82,7 +82,7 @@ let package = Package(
             dependencies: [
                 "CFNetworkC", "CFNetworkEngine", "SecurityC",
                 .product(name: "EventLoops", package: "EventLoops"),
-                .product(name: "HTTPAuth", package: "HTTPAuth"),
+                .product(name: "CredentialStores", package: "HTTPAuth"),
                 .product(name: "StreamKit", package: "StreamKit"),
             ],
             swiftSettings: settings

@@ -12,7 +12,8 @@ let settings: [SwiftSetting] =
 let package = Package(
     name: "HTTPAuth",
     products: [
-        .library(name: "HTTPAuth", targets: ["HTTPAuth"])
+        .library(name: "HTTPAuth", targets: ["HTTPAuth"]),
+        .library(name: "CredentialStores", targets: ["CredentialStores"]),
     ],
     dependencies: [
         .package(path: "../EventLoops"),
@@ -30,12 +31,30 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "CredentialStores",
+            dependencies: [
+                "CLibcrypto", "HTTPAuth",
+                .product(name: "EventLoops", package: "EventLoops"),
+            ],
+            swiftSettings: settings
+        ),
+        // For the tests alone: no product contains it.
+        .target(name: "HTTPAuthTesting", dependencies: ["HTTPAuth"], swiftSettings: settings),
         .testTarget(
             name: "HTTPAuthTests",
             dependencies: [
-                "HTTPAuth",
+                "HTTPAuth", "HTTPAuthTesting",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CredentialStoresTests",
+            dependencies: [
+                "CredentialStores", "HTTPAuthTesting",
+                .product(name: "EventLoops", package: "EventLoops"),
             ],
             swiftSettings: settings
         ),

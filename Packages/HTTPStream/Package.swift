@@ -25,6 +25,7 @@ let package = Package(
     ],
     dependencies: [
         .package(path: "../EventLoops"),
+        .package(path: "../HTTP2"),
         .package(path: "../HTTPAuth"),
         .package(path: "../HTTPMessage", traits: [.trait(name: "HTTPTypes", condition: .when(traits: ["HTTPTypes"]))]),
         .package(path: "../HostResolver"),
@@ -41,6 +42,7 @@ let package = Package(
             name: "HTTPStream",
             dependencies: [
                 .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HTTP2", package: "HTTP2"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),
@@ -76,6 +78,7 @@ let package = Package(
             dependencies: [
                 "HTTPStream",
                 .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HTTP2", package: "HTTP2"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),

@@ -7,6 +7,8 @@ mkdir -p "$logs"
 steps_started=$EPOCHREALTIME
 steps=0 broken=0 tested=0 passed=0 failed=0 skipped=0
 export NETKIT_STRICT=1 # warnings are errors
+# One build folder for the tests of all packages, which depend on each other by path: each module is compiled once.
+build=$root/.build/packages
 
 # Prints the seconds since a given EPOCHREALTIME.
 since() { local now=$EPOCHREALTIME; printf '%d.%d' $(((${now/./} - ${1/./}) / 1000000)) $(((${now/./} - ${1/./}) / 100000 % 10)); }
@@ -48,30 +50,55 @@ step() {
     return 1
 }
 
-# Builds the root package; an import of our modules that a target does not declare is an error.
-build_all() { swift build --package-path "$root" --build-tests --explicit-target-dependency-import-check error; }
+# Builds the libraries of the root package.
+build_umbrella() { swift build --package-path "$root"; }
 
-# Builds and runs Swift Testing tests; fails if the run hangs or finds no test.
-run_tests() {
-    timeout --foreground 900 swift test --disable-xctest "$@" |
-        awk '{ print; fflush() } / Test run with 0 tests / { none = 1 } END { if (none) print "error: no test matches"; exit none }'
+# build_package FOLDER [OPTION…]: builds a package; an import of our modules that a target does not declare is an error.
+build_package() {
+    # SwiftPM would take the plan of the package that was built before for this one's.
+    in_build_folder sh -c 'rm -f "$0"; exec "$@"' "$build/debug.yaml" \
+        swift build --package-path "$1" --scratch-path "$build" --explicit-target-dependency-import-check error "${@:2}"
 }
 
-# Tests one package from its own folder, as its users build it: test_package FOLDER [SWIFT OPTION…]
+# in_build_folder COMMAND…: runs a command that uses the build folder, once no other script does.
+in_build_folder() {
+    mkdir -p "$build"
+    flock -o "$build.lock" "$@"
+}
+
+# run_tests FOLDER [OPTION…]: runs the Swift Testing tests of a package that is built; fails if the run hangs or finds no test. Names the
+# tests of a run that hangs or crashes.
+run_tests() {
+    in_build_folder timeout --foreground 900 swift test --package-path "$1" --scratch-path "$build" --disable-xctest --skip-build "${@:2}" |
+        awk '
+            function name(line) {
+                sub(/^[^ ]+ Test /, "", line)
+                sub(/( started\.|( with [0-9]+ test cases?)? (passed|failed) after .*)$/, "", line)
+                return line
+            }
+            { print; fflush() }
+            / Test run with 0 tests / { none = 1 }
+            / Test run .* (passed|failed) after / { ended = 1 }
+            / Test (run|case) / { next }
+            /^[^ ]+ Test .* started\.$/ { open[name($0)] }
+            /^[^ ]+ Test .* (passed|failed) after / { delete open[name($0)] }
+            END {
+                if (none) print "error: no test matches"
+                if (!ended) for (test in open) print "error: did not end: " test
+                exit none
+            }'
+}
+
+# test_package FOLDER [OPTION…]: builds one package from its own folder, as its users do, and runs its tests. Each target's tests run in a
+# process of their own, since some count the descriptors of the process, which others would change; and a limited number of them at
+# once, since they start many servers.
 test_package() {
-    local folder=$1 targets target
+    local folder=$1 target
     shift
-    targets=("$folder"/Tests/*Tests/)
-    if ((${#targets[@]} < 2)); then
-        step "tests of $(basename "$folder")" run_tests --package-path "$folder" "$@"
-        return
-    fi
-    # The tests start many servers, so they run one target at a time, and a limited number of them at once.
-    step "build of $(basename "$folder")" swift build --package-path "$folder" --build-tests "$@" || return
-    for target in "${targets[@]}"; do
+    step "build of $(basename "$folder")" build_package "$folder" --build-tests "$@" || return
+    for target in "$folder"/Tests/*Tests/; do
         target=$(basename "$target")
-        step "$target" run_tests --package-path "$folder" --skip-build --filter "^$target\\." \
-            --experimental-maximum-parallelization-width 16 "$@"
+        step "$target" run_tests "$folder" --filter "^$target\\." --experimental-maximum-parallelization-width 16 "$@"
     done
 }
 

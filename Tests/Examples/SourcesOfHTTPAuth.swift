@@ -1,4 +1,5 @@
 import Foundation
+
 @testable import HTTPAuth
 
 enum SourcesOfHTTPAuth {
@@ -18,7 +19,8 @@ enum SourcesOfHTTPAuth {
     static var authentication: HTTPAuthentication { preconditionFailure("only compiled") }
     static var login: HTTPAuthentication { authentication }
     static var credential: Credential { preconditionFailure("only compiled") }
-    static var key: CredentialFile.Key { .passphrase(Secret(typed)) }
+    static var keyRing: any CredentialStore { store }
+    static var file: any CredentialStore { store }
     static var store: MemoryCredentialStore { MemoryCredentialStore() }
     static var account: NTLMAccount { preconditionFailure("only compiled") }
     static var fields: [(String, String)] { [] }

@@ -98,6 +98,7 @@ let package = Package(
         .target(
             name: "AttackLab",
             dependencies: [
+                .product(name: "CredentialStores", package: "HTTPAuth"),
                 .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "HTTPServerKit", package: "HTTPStream"),
                 .product(name: "NetKit", package: "NetKit"),
@@ -154,6 +155,7 @@ let package = Package(
             name: "ListingTests",
             dependencies: [
                 "Listings", "listing",
+                .product(name: "CredentialStores", package: "HTTPAuth"),
                 .product(name: "NetKit", package: "NetKit"),
                 .product(name: "StreamKitTesting", package: "StreamKit"),
                 .product(name: "Peers", package: "Peers"),
@@ -167,7 +169,13 @@ let package = Package(
         ),
         .testTarget(
             name: "DiagnosisTests",
-            dependencies: ["FaultLab", "diagnose-here", .product(name: "Peers", package: "Peers")],
+            dependencies: [
+                "FaultLab", "diagnose-here",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "NetKit", package: "NetKit"),
+                .product(name: "StreamKit", package: "StreamKit"),
+                .product(name: "Peers", package: "Peers"),
+            ],
             exclude: ["Sentences.tsv"],
             swiftSettings: settings
         ),
@@ -181,6 +189,7 @@ let package = Package(
         .testTarget(
             name: "AuthenticationTests",
             dependencies: [
+                .product(name: "CredentialStores", package: "HTTPAuth"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "NetKit", package: "NetKit"),
@@ -190,7 +199,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "FTPStreamTests",
+            name: "FTPPeerTests",
             dependencies: [
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "FTPListing", package: "FTPStream"),
@@ -202,7 +211,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "HTTPStreamTests",
+            name: "HTTPPeerTests",
             dependencies: [
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "RunLoopDelivery", package: "EventLoops"),
@@ -250,7 +259,10 @@ let package = Package(
         .testTarget(
             name: "HTTP2PeerTests",
             dependencies: [
+                .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HTTP2", package: "HTTP2"),
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "HTTPStream", package: "HTTPStream"),
                 .product(name: "StreamKit", package: "StreamKit"),
                 .product(name: "Peers", package: "Peers"),
             ],

@@ -27,6 +27,7 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
+                .product(name: "CredentialStores", package: "HTTPAuth"),
                 .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "FTPListing", package: "FTPStream"),
                 .product(name: "FTPStream", package: "FTPStream"),

@@ -16,6 +16,7 @@ let package = Package(
         .executable(name: "netkit", targets: ["netkit"])
     ],
     dependencies: [
+        .package(path: "../../Packages/HTTPAuth"),
         .package(path: "../../Packages/HostResolver"),
         .package(path: "../../Packages/NetKit"),
         .package(path: "../../Packages/ServiceDiscovery"),
@@ -27,6 +28,7 @@ let package = Package(
         .executableTarget(
             name: "netkit",
             dependencies: [
+                .product(name: "CredentialStores", package: "HTTPAuth"),
                 .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "NetKit", package: "NetKit"),
                 .product(name: "ServiceDiscovery", package: "ServiceDiscovery"),

@@ -52,24 +52,30 @@ static const CFWriteStreamCallBacks writeCallBacks = {
     .copyProperty = writer_copy, .setProperty = writer_set, .schedule = writer_schedule, .unschedule = writer_unschedule,
 };
 
+/// Closes the stream of a state without an object, and releases the state. The other half of a pair would keep the stream open.
+static void discard(void *state) {
+    cfn_stream_detach(state);
+    cfn_release(state);
+}
+
 CFReadStreamRef cfn_read_stream_create(CFAllocatorRef allocator, void *state) {
     CFReadStreamRef stream = CFReadStreamCreate(allocator, &readCallBacks, state);
-    if (stream == NULL) cfn_release(state);
+    if (stream == NULL) discard(state);
     return stream;
 }
 
 CFWriteStreamRef cfn_write_stream_create(CFAllocatorRef allocator, void *state) {
     CFWriteStreamRef stream = CFWriteStreamCreate(allocator, &writeCallBacks, state);
-    if (stream == NULL) cfn_release(state);
+    if (stream == NULL) discard(state);
     return stream;
 }
 
-/// Creates the streams that the caller asks for, and releases the states of the others.
+/// Creates the streams that the caller asks for, and closes the others.
 static void makePair(CFAllocatorRef allocator, struct CFNPair pair, CFReadStreamRef *reader, CFWriteStreamRef *writer) {
     if (reader != NULL) *reader = pair.reader == NULL ? NULL : cfn_read_stream_create(allocator, pair.reader);
     if (writer != NULL) *writer = pair.writer == NULL ? NULL : cfn_write_stream_create(allocator, pair.writer);
-    if (reader == NULL && pair.reader != NULL) cfn_release(pair.reader);
-    if (writer == NULL && pair.writer != NULL) cfn_release(pair.writer);
+    if (reader == NULL && pair.reader != NULL) discard(pair.reader);
+    if (writer == NULL && pair.writer != NULL) discard(pair.writer);
 }
 
 void cfn_read_stream_signal(CFReadStreamRef stream, CFStreamEventType event, CFErrorRef error) { CFReadStreamSignalEvent(stream, event, error); }

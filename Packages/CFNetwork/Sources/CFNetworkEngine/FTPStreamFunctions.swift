@@ -8,7 +8,6 @@ internal import FTPListing
 internal import FTPStream
 internal import Foundation
 internal import StreamKit
-internal import StreamKitFoundation
 
 @_cdecl("CFReadStreamCreateWithFTPURL") @implementation
 public func __CFReadStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: CFURL) -> Unmanaged<CFReadStream> {
@@ -25,7 +24,7 @@ public func __CFWriteStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: CFU
     guard let url = URL(string: string(ftpURL)), let stream = try? WriteStream(ftpURL: url) else {
         return nullable(nil)
     }
-    let state = WriteStreamState(BridgedOutputStream(stream), keys: .ftp, finishesAtClose: true)
+    let state = WriteStreamState(stream, keys: .ftp, finishesAtClose: true)
     let info = Unmanaged<ObjectState>.passRetained(state)
     return nullable(cfn_write_stream_create(alloc, info.toOpaque()))
 }

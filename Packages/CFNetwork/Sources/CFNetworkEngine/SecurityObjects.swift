@@ -81,7 +81,7 @@ package enum TrustPolicy: Sendable, Hashable {
 
 /// A certificate to evaluate: SecTrust.
 ///
-/// The evaluation is that of a TLS stream. It is kept until a setting changes or, if it is for the present time, until a certificate of the
+/// The evaluation is that of a TLS stream. It is kept until a setting changes or, if it is for the present time, until a certificate of a
 /// chain expires; a failure for the present time is not used again. Two threads that evaluate at the same time may both do the work.
 package final class TrustContent: ObjectContent {
     package static let typeID = cfn_class_register("SecTrust")
@@ -100,18 +100,23 @@ package final class TrustContent: ObjectContent {
     /// The verified chain, or the reason of the failure.
     package typealias Verdict = Result<[Certificate], StreamError>
 
-    private struct Evaluation {
-        let verdict: Verdict
+    /// The result of an evaluation, and when it may be used again.
+    struct Evaluation {
+        /// The chain for each policy. They differ if time passes, or the files with roots change, between two policies.
+        let chains: Result<[[Certificate]], StreamError>
         /// Whether the verdict is for the present time, which passes.
         let isOfPresentTime: Bool
 
         /// Whether the verdict of success holds at a time. A failure says nothing about a later time.
         func holds(at time: Int64) -> Bool {
             guard isOfPresentTime else { return true }
-            guard case .success(let chain) = verdict else { return false }
+            guard case .success(let chains) = chains else { return false }
             // For OpenSSL, a certificate is no longer valid at the end of its time.
-            return chain.allSatisfy { $0.notBefore <= time && time < $0.notAfter }
+            return chains.joined().allSatisfy { $0.notBefore <= time && time < $0.notAfter }
         }
+
+        /// The chain is that for the last policy.
+        var verdict: Verdict { chains.map { $0.last ?? [] } }
     }
 
     private struct State {
@@ -149,7 +154,7 @@ package final class TrustContent: ObjectContent {
     /// - Parameter now: the present time in seconds since 1970; nil for that of the system.
     package func lastVerdict(at now: Int64? = nil) -> Verdict? {
         guard let last = state.withLock({ $0.evaluation }) else { return nil }
-        if case .success = last.verdict, !last.holds(at: now ?? Int64(time(nil))) { return nil }
+        if case .success = last.chains, !last.holds(at: now ?? Int64(time(nil))) { return nil }
         return last.verdict
     }
 
@@ -161,16 +166,16 @@ package final class TrustContent: ObjectContent {
         if let last, last.holds(at: now ?? Int64(time(nil))) { return last.verdict }
         var dated = settings
         dated.time = settings.time ?? now
-        let verdict = Result { [dated] () throws(StreamError) in try Self.evaluate(certificates, dated) }
-        let evaluation = Evaluation(verdict: verdict, isOfPresentTime: settings.time == nil)
+        let chains = Result { [dated] () throws(StreamError) in try Self.chains(of: certificates, dated) }
+        let evaluation = Evaluation(chains: chains, isOfPresentTime: settings.time == nil)
         state.withLock { if $0.settings == settings { $0.evaluation = evaluation } }
-        return verdict
+        return evaluation.verdict
     }
 
-    private static func evaluate(
-        _ certificates: [Certificate], _ settings: Settings
-    ) throws(StreamError) -> [Certificate] {
-        var chain: [Certificate] = []
+    static func chains(
+        of certificates: [Certificate], _ settings: Settings
+    ) throws(StreamError) -> [[Certificate]] {
+        var chains: [[Certificate]] = []
         for policy in settings.policies {
             var configuration = TLSConfiguration()
             configuration.trust = TLSTrust(
@@ -185,13 +190,13 @@ package final class TrustContent: ObjectContent {
             let isHostName = name.map { (try? HostName($0)) != nil } ?? true
             configuration.peerName = isHostName ? name : nil
             if configuration.peerName == nil { configuration.verification = .insecureNoNameCheck }
-            chain = try configuration.verifiedChain(of: certificates, for: purpose)
+            chains.append(try configuration.verifiedChain(of: certificates, for: purpose))
             if let name, !isHostName {
                 throw StreamError(
                     domain: .ssl, code: TLSFailure.hostNameMismatch.rawValue, sentence: .noHostName(name))
             }
         }
-        return chain
+        return chains
     }
 }
 

@@ -8,7 +8,7 @@ public import Foundation
 internal import HostResolver
 @_spi(CoreFoundation) package import RunLoopDelivery
 internal import StreamKit
-internal import StreamKitFoundation
+@_spi(CoreFoundation) internal import StreamKitFoundation
 
 private func state<State: StreamState>(_ pointer: UnsafeMutableRawPointer, as type: State.Type = StreamState.self)
     -> State
@@ -16,22 +16,20 @@ private func state<State: StreamState>(_ pointer: UnsafeMutableRawPointer, as ty
     unsafeDowncast(Unmanaged<ObjectState>.fromOpaque(pointer).takeUnretainedValue(), to: type)
 }
 
-/// The states of a pair; no states for nil.
+/// The states of a connection; no states for nil.
 func makePair(_ pair: StreamPair?) -> CFNPair {
     guard let pair else { return CFNPair(reader: nil, writer: nil) }
-    var (input, output): (InputStream?, OutputStream?)
-    Foundation.Stream.getStreams(of: pair, inputStream: &input, outputStream: &output)
-    return makePair(input, output)
+    return makePair(pair, BridgedStreams(pair))
 }
 
-private func makePair(_ input: InputStream?, _ output: OutputStream?) -> CFNPair {
-    guard let input = input as? BridgedInputStream, let output = output as? BridgedOutputStream else {
-        return CFNPair(reader: nil, writer: nil)
-    }
+/// - Parameter streams: nil for a pair on which TLS never begins.
+private func makePair(_ pair: StreamPair, _ streams: BridgedStreams?) -> CFNPair {
     let settings = DictionarySettings()
+    let reader = ReadStreamState(pair.input, of: streams, settings: settings)
+    let writer = WriteStreamState(pair.output, of: streams, settings: settings)
     return CFNPair(
-        reader: Unmanaged<ObjectState>.passRetained(ReadStreamState(input, settings: settings)).toOpaque(),
-        writer: Unmanaged<ObjectState>.passRetained(WriteStreamState(output, settings: settings)).toOpaque())
+        reader: Unmanaged<ObjectState>.passRetained(reader).toOpaque(),
+        writer: Unmanaged<ObjectState>.passRetained(writer).toOpaque())
 }
 
 /// The states of a pair over a connected socket, which the pair borrows; no states for a negative descriptor.
@@ -60,9 +58,7 @@ public func cfn_pair_with_address(_ address: CFData) -> CFNPair {
 @_cdecl("cfn_pair_bound") @implementation
 public func cfn_pair_bound(_ size: CFIndex) -> CFNPair {
     guard size > 0, size <= 1 << 30 else { return makePair(nil) }
-    var (input, output): (InputStream?, OutputStream?)
-    Foundation.Stream.getBoundStreams(withBufferSize: size, inputStream: &input, outputStream: &output)
-    return makePair(input, output)
+    return makePair(StreamPair.bound(bufferSize: size), nil)
 }
 
 /// Gives the state of a reader its CoreFoundation object, which the state does not retain.

@@ -17,8 +17,8 @@ internal import StreamKit
 /// The CFStream owns this state, and the state refers to it weakly: an event that arrives while another thread releases the
 /// last reference is dropped.
 class StreamState: ObjectState, @unchecked Sendable {
-    // The lock protects all mutable state; the streams of StreamKit are thread-safe. A CFStream itself is used by one thread
-    // at a time, as on Apple's systems.
+    // The locks protect all mutable state; the streams of StreamKit are thread-safe. A CFStream itself is used by one thread at a time, as
+    // on Apple's systems, but each of a pair by its own, and TLS that begins on one of them replaces the streams below both.
     private struct Schedule {
         var targets: [RunLoopTarget] = []
         var hasReportedOpen = false
@@ -28,9 +28,12 @@ class StreamState: ObjectState, @unchecked Sendable {
     private let schedule: Locked<Schedule>
     /// The properties in addition to those of Foundation's streams.
     private let keys: StreamKeys
+    /// The stream below, or the two of its connection, with the properties of Foundation's streams.
+    private let streams: BridgedStreams
 
     /// - Parameter settings: what both streams of a pair share.
-    init(keys: StreamKeys, settings: DictionarySettings? = nil) {
+    fileprivate init(_ streams: BridgedStreams, keys: StreamKeys, settings: DictionarySettings?) {
+        self.streams = streams
         self.keys = keys
         schedule = Locked(Schedule(settings: settings))
     }
@@ -49,33 +52,43 @@ class StreamState: ObjectState, @unchecked Sendable {
     /// it: another string with the same text names no property.
     nonisolated(unsafe) static let stateKey = cfString("CFNetwork.state").takeRetainedValue()
 
-    /// The status of the stream below.
-    var status: StreamStatus { .closed }
-    /// The failure of the stream below.
-    var failure: StreamError? { nil }
+    /// The stream below.
+    var half: any StreamHalf { preconditionFailure("each subclass has a stream") }
     /// Whether a read or write would not wait.
     var isReady: Bool { false }
-    /// The kind of the stream below.
-    var kind: StreamKind { .transport }
     /// What the stream remembers of the HTTP request that it sends; nil for other streams.
     var record: RequestRecord? { nil }
 
-    func open() throws(StreamError) {}
-    func close() {}
-    fileprivate func attachClient() {}
-    fileprivate func removeClient() {}
-    fileprivate func add(_ target: RunLoopTarget) {}
-    fileprivate func remove(_ target: RunLoopTarget) {}
-    fileprivate func abandon() {}
+    func close() { half.close() }
+    /// Ends the stream without its remaining transfer.
+    fileprivate func abandon() { half.close() }
+    /// Reports an event to CoreFoundation, with the error of a failed stream.
+    fileprivate func signal(_ event: CFStreamEventType, _ error: CFError?) {}
+
+    /// The status of the stream below.
+    final var status: StreamStatus { half.status }
+    /// The failure of the stream below.
+    final var failure: StreamError? { half.error }
+    /// The kind of the stream below.
+    final var kind: StreamKind { half.kind }
+
+    final func open() throws(StreamError) { try half.open() }
 
     /// The value of a property of the stream below.
-    func value<Value>(_ property: StreamProperty<Value>) -> Value? { nil }
+    final func value<Value>(_ property: StreamProperty<Value>) -> Value? { half[property] }
+
     /// Sets a property of the stream below. Returns whether the stream honours the value.
-    func set<Value>(_ property: StreamProperty<Value>, to value: Value?) -> Bool { false }
+    final func set<Value>(_ property: StreamProperty<Value>, to value: Value?) -> Bool {
+        (try? half.set(property, to: value)) != nil
+    }
+
     /// The value of a property of Foundation's streams.
-    func foundationValue(_ key: String) -> AnyObject? { nil }
+    final func foundationValue(_ key: String) -> AnyObject? { streams.property(forKey: .init(key)) }
+
     /// Sets a property of Foundation's streams. Returns whether the stream honours the value.
-    func setFoundationValue(_ value: AnyObject?, _ key: String) -> Bool { false }
+    final func setFoundationValue(_ value: AnyObject?, _ key: String) -> Bool {
+        streams.setProperty(value, forKey: .init(key))
+    }
 
     final func addTarget(_ target: RunLoopTarget) {
         let (isFirst, isNew) = schedule.withLock { schedule in
@@ -84,7 +97,7 @@ class StreamState: ObjectState, @unchecked Sendable {
             return (schedule.targets.count == 1, true)
         }
         if isFirst { attachClient() }
-        if isNew { add(target) }
+        if isNew { half.schedule(on: target) }
     }
 
     final func removeTarget(_ target: RunLoopTarget) {
@@ -93,24 +106,38 @@ class StreamState: ObjectState, @unchecked Sendable {
             schedule.targets.removeAll { $0.isSame(as: target) }
             return count > 0 && schedule.targets.isEmpty
         }
-        remove(target)
+        half.unschedule(from: target)
         // CoreFoundation schedules a stream for the time of a blocking call. A client would cost later reads a third.
         if isLast { removeClient() }
     }
 
-    /// Moves the client and the schedule to the stream below, which TLS on an open connection has replaced, and away from `old`.
-    fileprivate final func moveTargets(from old: (RunLoopTarget) -> Void) {
+    private func attachClient() {
+        half.setClient(.all) { [weak self] _, event in self?.report(event) }
+    }
+
+    private func removeClient() { half.setClient([], nil) }
+
+    /// Moves the client and the schedule to the stream below from `old`, which it has replaced because TLS has begun; the two are the same
+    /// if TLS cannot begin.
+    fileprivate final func moveClient(from old: any StreamHalf) {
         let targets = schedule.withLock { $0.targets }
         if targets.isEmpty { return }
         attachClient()
         for target in targets {
-            old(target)
-            add(target)
+            if old !== half { old.unschedule(from: target) }
+            half.schedule(on: target)
         }
     }
 
+    fileprivate final func report(_ event: StreamEvent) {
+        guard isNew(event) else { return }
+        let error = event == .errorOccurred ? failure?.cfError : nil
+        defer { error?.release() }
+        signal(CFStreamEventType(rawValue: event.rawValue), error?.takeUnretainedValue())
+    }
+
     /// Whether an event is reported. A client that was removed and set again hears once more that the stream has opened.
-    fileprivate final func isNew(_ event: StreamEvent) -> Bool {
+    private func isNew(_ event: StreamEvent) -> Bool {
         guard event == .openCompleted else { return true }
         return schedule.withLock { schedule in
             defer { schedule.hasReportedOpen = true }
@@ -139,198 +166,104 @@ class StreamState: ObjectState, @unchecked Sendable {
 
 /// The state of a CFReadStream.
 final class ReadStreamState: StreamState, @unchecked Sendable {
-    // As in StreamState, one thread at a time uses the CFStream and with it the variables here: events arrive on the run loop on which
-    // the program has scheduled the stream. The weak reference is set once, before the program has the stream.
-    /// The stream below. Half of a pair has Foundation's form from the start, because it shares TLS with the other half; another
-    /// stream gets it for Foundation's properties.
-    private enum Below {
-        case plain(ReadStream)
-        case bridged(BridgedInputStream)
-    }
-    private var below: Below
-    /// The CFStream that owns this state. Set once, before the stream can be used.
+    // As in StreamState.
+    private let current: Locked<ReadStream>
+    /// The stream below.
+    var reader: ReadStream { current.withLock { $0 } }
+    /// The CFStream that owns this state. Set once, before the program has the stream.
     private weak var object: CFReadStream?
 
     private let httpRecord: RequestRecord?
 
-    init(_ stream: BridgedInputStream, keys: StreamKeys = .socket, settings: DictionarySettings? = nil) {
-        below = .bridged(stream)
-        httpRecord = nil
-        super.init(keys: keys, settings: settings)
-        stream.onReplacement { [weak self] new in self?.replace(by: new) }
-    }
-
-    init(_ stream: ReadStream, keys: StreamKeys, record: RequestRecord? = nil) {
-        below = .plain(stream)
+    /// - Parameter streams: those of the connection, on which TLS may begin for both; nil for a stream on which it never does.
+    init(
+        _ reader: ReadStream, of streams: BridgedStreams? = nil, keys: StreamKeys = .socket,
+        settings: DictionarySettings? = nil,
+        record: RequestRecord? = nil
+    ) {
+        current = Locked(reader)
         httpRecord = record
-        super.init(keys: keys)
+        super.init(streams ?? BridgedStreams(reader), keys: keys, settings: settings)
+        streams?.onNewInput { [weak self] new in self?.replace(by: new) }
     }
-
-    override var summary: String { "read stream, \(status)" }
-    override var status: StreamStatus { reader.status }
-    override var failure: StreamError? { reader.error }
-    override var isReady: Bool { reader.hasBytesAvailable }
-    override var kind: StreamKind { reader.kind }
-    override var record: RequestRecord? { httpRecord }
-
-    /// The stream below.
-    var reader: ReadStream {
-        switch below {
-        case .plain(let stream): stream
-        case .bridged(let stream): stream.readStream
-        }
-    }
-
-    /// The stream below in Foundation's form.
-    private var bridged: BridgedInputStream {
-        switch below {
-        case .plain(let stream):
-            let bridged = BridgedInputStream(stream)
-            below = .bridged(bridged)
-            return bridged
-        case .bridged(let stream): return stream
-        }
-    }
-
-    /// The stream below once it is open. TLS that begins on the open connection replaces it, on a thread that may use the stream.
-    private var opened: ReadStream?
 
     private func replace(by new: ReadStream) {
-        let old = opened
-        if old != nil { opened = new }
-        moveTargets { target in if let old, old !== new { old.unschedule(from: target) } }
+        let old = current.withLock { stream in
+            defer { stream = new }
+            return stream
+        }
+        moveClient(from: old)
     }
+
+    override var half: any StreamHalf { reader }
+    override var summary: String { "read stream, \(status)" }
+    override var isReady: Bool { reader.hasBytesAvailable }
+    override var record: RequestRecord? { httpRecord }
 
     func attach(_ object: CFReadStream) { self.object = object }
 
-    override func open() throws(StreamError) {
-        let reader = reader
-        opened = reader
-        try reader.open()
-    }
-
-    override func close() {
-        switch below {
-        case .plain(let stream): stream.close()
-        case .bridged(let stream): stream.close()
-        }
-    }
-
     override fileprivate func abandon() {
         httpRecord?.processResponse()
-        close()
+        super.abandon()
     }
 
-    override fileprivate func removeClient() { reader.setClient([], nil) }
-    override fileprivate func add(_ target: RunLoopTarget) { reader.schedule(on: target) }
-    override fileprivate func remove(_ target: RunLoopTarget) { reader.unschedule(from: target) }
-    override func value<Value>(_ property: StreamProperty<Value>) -> Value? { reader[property] }
-
-    override func set<Value>(_ property: StreamProperty<Value>, to value: Value?) -> Bool {
-        (try? reader.set(property, to: value)) != nil
+    override fileprivate func signal(_ event: CFStreamEventType, _ error: CFError?) {
+        if let object { cfn_read_stream_signal(object, event, error) }
     }
 
-    override func foundationValue(_ key: String) -> AnyObject? { bridged.property(forKey: .init(key)) }
-
-    override func setFoundationValue(_ value: AnyObject?, _ key: String) -> Bool {
-        bridged.setProperty(value, forKey: .init(key))
-    }
-
-    override fileprivate func attachClient() {
-        reader.setClient(.all) { [weak self] _, event in self?.report(event) }
-    }
-
-    private func report(_ event: StreamEvent) {
-        guard let object, isNew(event) else { return }
-        let error = event == .errorOccurred ? failure?.cfError : nil
-        defer { error?.release() }
-        cfn_read_stream_signal(object, CFStreamEventType(rawValue: event.rawValue), error?.takeUnretainedValue())
-    }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int {
-        try (opened ?? reader).read(into: buffer)
-    }
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int { try reader.read(into: buffer) }
 }
 
 /// The state of a CFWriteStream.
 final class WriteStreamState: StreamState, @unchecked Sendable {
-    // As in ReadStreamState.
-    private let stream: BridgedOutputStream
+    // As in StreamState.
+    private let current: Locked<WriteStream>
+    /// The stream below.
+    var writer: WriteStream { current.withLock { $0 } }
     /// Whether closing waits until the destination has confirmed everything that was written.
     private let finishesAtClose: Bool
-    /// The CFStream that owns this state. Set once, before the stream can be used.
+    /// The CFStream that owns this state. Set once, before the program has the stream.
     private weak var object: CFWriteStream?
 
+    /// - Parameter streams: those of the connection, on which TLS may begin for both; nil for a stream on which it never does.
     init(
-        _ stream: BridgedOutputStream, keys: StreamKeys = .socket, settings: DictionarySettings? = nil,
+        _ writer: WriteStream, of streams: BridgedStreams? = nil, keys: StreamKeys = .socket,
+        settings: DictionarySettings? = nil,
         finishesAtClose: Bool = false
     ) {
-        self.stream = stream
+        current = Locked(writer)
         self.finishesAtClose = finishesAtClose
-        super.init(keys: keys, settings: settings)
-        stream.onReplacement { [weak self] new in self?.replace(by: new) }
+        super.init(streams ?? BridgedStreams(writer), keys: keys, settings: settings)
+        streams?.onNewOutput { [weak self] new in self?.replace(by: new) }
     }
-
-    /// The stream below when it was opened.
-    private var opened: WriteStream?
 
     private func replace(by new: WriteStream) {
-        let old = opened
-        if old != nil { opened = new }
-        moveTargets { target in if let old, old !== new { old.unschedule(from: target) } }
+        let old = current.withLock { stream in
+            defer { stream = new }
+            return stream
+        }
+        moveClient(from: old)
     }
 
+    override var half: any StreamHalf { writer }
     override var summary: String { "write stream, \(status)" }
-    override var status: StreamStatus { stream.writeStream.status }
-    override var failure: StreamError? { stream.writeStream.error }
-    override var isReady: Bool { stream.hasSpaceAvailable }
-    override var kind: StreamKind { stream.writeStream.kind }
-    /// The stream below.
-    var writer: WriteStream { stream.writeStream }
+    override var isReady: Bool { writer.canAcceptBytes }
 
     func attach(_ object: CFWriteStream) { self.object = object }
-    override func open() throws(StreamError) {
-        let writer = writer
-        opened = writer
-        try writer.open()
-    }
 
     override func close() {
         // CoreFoundation also closes a stream that is deallocated, which must not wait; its object is nil then.
         if finishesAtClose, status == .open, object != nil {
-            do throws(StreamError) { try stream.writeStream.finish() } catch { report(.errorOccurred) }
+            do throws(StreamError) { try writer.finish() } catch { report(.errorOccurred) }
         }
-        stream.close()
+        super.close()
     }
 
-    override fileprivate func abandon() { stream.close() }
-    override fileprivate func removeClient() { stream.writeStream.setClient([], nil) }
-    override fileprivate func add(_ target: RunLoopTarget) { stream.writeStream.schedule(on: target) }
-    override fileprivate func remove(_ target: RunLoopTarget) { stream.writeStream.unschedule(from: target) }
-    override func value<Value>(_ property: StreamProperty<Value>) -> Value? { stream.writeStream[property] }
-
-    override func set<Value>(_ property: StreamProperty<Value>, to value: Value?) -> Bool {
-        (try? stream.writeStream.set(property, to: value)) != nil
+    override fileprivate func signal(_ event: CFStreamEventType, _ error: CFError?) {
+        if let object { cfn_write_stream_signal(object, event, error) }
     }
 
-    override func foundationValue(_ key: String) -> AnyObject? { stream.property(forKey: .init(key)) }
-
-    override func setFoundationValue(_ value: AnyObject?, _ key: String) -> Bool {
-        stream.setProperty(value, forKey: .init(key))
-    }
-
-    override fileprivate func attachClient() {
-        stream.writeStream.setClient(.all) { [weak self] _, event in self?.report(event) }
-    }
-
-    private func report(_ event: StreamEvent) {
-        guard let object, isNew(event) else { return }
-        let error = event == .errorOccurred ? failure?.cfError : nil
-        defer { error?.release() }
-        cfn_write_stream_signal(object, CFStreamEventType(rawValue: event.rawValue), error?.takeUnretainedValue())
-    }
-
-    func write(_ bytes: RawSpan) throws(StreamError) -> Int { try stream.writeStream.write(bytes) }
+    func write(_ bytes: RawSpan) throws(StreamError) -> Int { try writer.write(bytes) }
 }
 
 /// The settings that programs have made by dictionaries, by the key of the property. The streams of a pair have the same ones.

@@ -38,10 +38,12 @@ public func SecPKCS12Import(
     return status
 }
 
-/// Evaluates trust, unless that was done with the present settings, and returns whether the certificate is trusted. If not, the error has the
-/// domain `NSOSStatusErrorDomain`, a text with the reason, and one of these codes: `errSecCertificateExpired`, `errSecCertificateNotValidYet`,
-/// `errSecHostNameMismatch`, `errSecNotTrusted`, `errSecCertificateRevoked`, `errSecCreateChainFailed`; `errSecInternalComponent` if the
-/// certificate could not be evaluated. May read the files with the roots.
+/// Evaluates trust, and returns whether the certificate is trusted. A verdict for a time of `SecTrustSetVerifyDate` is kept until a setting
+/// changes. For the present time, a success is kept until a setting changes or a certificate of a chain expires, and a failure is evaluated
+/// anew by each call. If the certificate is not trusted, the error has the domain `NSOSStatusErrorDomain`, a text with the reason, and one of
+/// these codes: `errSecCertificateExpired`, `errSecCertificateNotValidYet`, `errSecHostNameMismatch`, `errSecNotTrusted`,
+/// `errSecCertificateRevoked`, `errSecCreateChainFailed`; `errSecInternalComponent` if the certificate could not be evaluated; `errSecParam`
+/// for another object. May read the files with the roots.
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool {
     SecurityC.__SecTrustEvaluateWithError(trust, error)
 }

@@ -2,8 +2,8 @@
 
 internal import CFNetworkEngine
 internal import CoreFoundation
+internal import CredentialStores
 internal import Glibc
-internal import HTTPAuth
 internal import SecurityC
 
 /// The errors of functions: an OSStatus each.

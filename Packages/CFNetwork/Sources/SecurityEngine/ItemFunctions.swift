@@ -5,7 +5,7 @@ internal import CFNetworkC
 internal import CFNetworkC.Runtime
 internal import CFNetworkEngine
 public import CoreFoundation
-internal import HTTPAuth
+internal import CredentialStores
 internal import SecurityC
 
 @_cdecl("SecItemAdd") @implementation

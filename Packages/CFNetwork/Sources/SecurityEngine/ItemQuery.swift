@@ -1,7 +1,7 @@
 internal import CFNetworkEngine
 internal import CoreFoundation
+internal import CredentialStores
 internal import Foundation
-internal import HTTPAuth
 internal import SecurityC
 
 /// A dictionary of the functions of SecItem.h, whose keys and values were verified.
@@ -85,8 +85,9 @@ struct ItemQuery {
         case .authenticationType:
             attributes.authenticationType = try KeychainCodes.authenticationTypes.name(of: Self.text(value))
         case .port:
-            guard let number = value as? NSNumber, (0...65535).contains(number.int64Value) else { throw .parameter }
-            attributes.port = number.intValue == 0 ? nil : number.intValue
+            let number = try Self.number(value)
+            guard (0...65535).contains(number) else { throw .parameter }
+            attributes.port = number == 0 ? nil : number
         }
     }
 
@@ -116,17 +117,30 @@ struct ItemQuery {
         return text.isEmpty ? nil : text
     }
 
+    // For Foundation, a CFBoolean is a number as well, and a CFNumber a flag.
+
     private static func flag(_ value: Any) throws(Status) -> Bool {
-        guard let flag = value as? NSNumber else { throw .parameter }
+        guard CFGetTypeID(value as AnyObject) == CFBooleanGetTypeID(), let flag = value as? NSNumber else {
+            throw .parameter
+        }
         return flag.boolValue
     }
 
+    private static func number(_ value: Any) throws(Status) -> Int {
+        guard CFGetTypeID(value as AnyObject) == CFNumberGetTypeID(), let number = value as? NSNumber,
+            let integer = Int(exactly: number)
+        else { throw .parameter }
+        return integer
+    }
+
     private static func limit(_ value: Any) throws(Status) -> Int? {
-        if let number = value as? NSNumber, number.int64Value >= 1 { return number.intValue }
         switch value as? String {
         case string(__kSecMatchLimitOne): return nil
         case string(__kSecMatchLimitAll): return .max
-        default: throw .parameter
+        default:
+            let count = try number(value)
+            guard count >= 1 else { throw .parameter }
+            return count
         }
     }
 }

@@ -1,5 +1,5 @@
+internal import CredentialStores
 internal import Glibc
-internal import HTTPAuth
 
 /// The user's keychain: the Secret Service of the desktop or, without one, an encrypted file.
 enum Keychain {

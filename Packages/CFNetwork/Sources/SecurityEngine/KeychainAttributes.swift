@@ -1,5 +1,5 @@
+internal import CredentialStores
 internal import Glibc
-internal import HTTPAuth
 internal import SecurityC
 
 /// The attributes of an internet password under the codes of SecKeychainItem.h.

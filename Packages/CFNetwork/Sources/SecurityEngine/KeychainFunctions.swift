@@ -3,7 +3,7 @@
 
 internal import CFNetworkEngine
 public import CoreFoundation
-internal import HTTPAuth
+internal import CredentialStores
 public import SecurityC
 
 /// The attributes that a function has as arguments.

@@ -2,8 +2,8 @@ internal import CFNetworkC
 internal import CFNetworkC.Runtime
 internal import CFNetworkEngine
 internal import CoreFoundation
+internal import CredentialStores
 internal import EventLoops
-internal import HTTPAuth
 internal import SecurityC
 
 /// An entry of the keychain: SecKeychainItem.

@@ -276,7 +276,8 @@ enum { passwordSize = 2880, pieceSize = 64 };
 static char letter(int index) { return (char)('!' + (index * index * 31 + index * 7 + index / 90) % 90); }
 
 /// The number of pieces of the password in the memory that the process may write. The letters are computed, so that the search has no copy.
-static int piecesInMemory(void) {
+/// It reads what other threads write, such as their stacks.
+__attribute__((no_sanitize("thread"))) static int piecesInMemory(void) {
     static char maps[65536];
     int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), pieces = 0;
     size_t size = 0;
@@ -419,6 +420,14 @@ const char *CFNetworkKeychainMistakesProgram(void) {
     CHECK(isRefused(kSecAttrProtocol, CFSTR("HTTP")) && isRefused(kSecAttrAuthenticationType, large_) && isRefused(CFSTR("pdmn"), CFSTR("ak")));
     CHECK(isRefused(kSecMatchLimit, none) && isRefused(kSecMatchLimit, CFSTR("two")) && isRefused(kSecReturnData, CFSTR("yes")));
     CHECK(isRefused(kSecValueRef, CFSTR("x")) && isRefused(kSecValueData, CFSTR("x")) && isRefused(kSecAttrCreationDate, CFSTR("x")));
+    // Truth values are no numbers, and numbers are neither truth values nor, with a fraction, ports.
+    double half = 80.5, infinite = 1e300;
+    CFNumberRef port = CFNumberCreate(NULL, kCFNumberDoubleType, &half), beyond = CFNumberCreate(NULL, kCFNumberDoubleType, &infinite);
+    CHECK(isRefused(kSecAttrPort, kCFBooleanTrue) && isRefused(kSecAttrPort, port) && isRefused(kSecAttrPort, beyond));
+    CHECK(isRefused(kSecMatchLimit, kCFBooleanTrue) && isRefused(kSecMatchLimit, port) && isRefused(kSecMatchLimit, beyond));
+    CHECK(isRefused(kSecReturnData, large_) && isRefused(kSecReturnAttributes, none) && isRefused(kSecReturnRef, port));
+    CFRelease(port);
+    CFRelease(beyond);
     CFRelease(large_);
     CFRelease(none);
 

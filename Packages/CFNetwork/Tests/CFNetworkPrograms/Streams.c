@@ -4,6 +4,7 @@
 #include <CFNetwork/CFNetwork.h>
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -113,6 +114,27 @@ const char *CFNetworkPairsProgram(void) {
         releasePair(reader, writer);
         CHECK(closes ? send(pair[0], "d", 1, MSG_NOSIGNAL) == -1 && errno == EBADF : send(pair[0], "d", 1, MSG_NOSIGNAL) == 1);
         if (!closes) close(pair[0]);
+        close(pair[1]);
+    }
+
+    // One stream alone: closing it ends the connection, although the program still has it.
+    for (int writes = 0; writes < 2; writes++) {
+        int pair[2];
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+        CFStreamCreatePairWithSocket(NULL, pair[0], writes ? NULL : &reader, writes ? &writer : NULL);
+        if (writes) {
+            CHECK(CFWriteStreamSetProperty(writer, kCFStreamPropertyShouldCloseNativeSocket, kCFBooleanTrue));
+            CHECK(CFWriteStreamOpen(writer) && CFWriteStreamWrite(writer, (const UInt8 *)"e", 1) == 1);
+            CFWriteStreamClose(writer);
+            CHECK(read(pair[1], &byte, 1) == 1 && byte == 'e');
+        } else {
+            CHECK(CFReadStreamSetProperty(reader, kCFStreamPropertyShouldCloseNativeSocket, kCFBooleanTrue));
+            CHECK(CFReadStreamOpen(reader));
+            CFReadStreamClose(reader);
+        }
+        CHECK(recv(pair[1], &byte, 1, MSG_DONTWAIT) == 0);
+        CHECK(fcntl(pair[0], F_GETFD) == -1);
+        CFRelease(writes ? (CFTypeRef)writer : (CFTypeRef)reader);
         close(pair[1]);
     }
 

@@ -133,6 +133,18 @@ const char *CFNetworkStoreProgram(void) {
     CHECK(failed(!SCDynamicStoreSetMultiple(store, NULL, NULL, NULL), kSCStatusAccessError));
     CHECK(failed(!SCDynamicStoreSetValue(store, NULL, CFSTR("x")), kSCStatusInvalidArgument));
 
+    // Options have no effect.
+    const void *option = kSCDynamicStoreUseSessionKeys, *isOn = kCFBooleanTrue;
+    CFDictionaryRef options = CFDictionaryCreate(NULL, &option, &isOn, 1, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
+    for (int i = 0; i < 2; i++) {
+        SCDynamicStoreRef session = SCDynamicStoreCreateWithOptions(NULL, CFSTR("tests"), i == 0 ? options : NULL, NULL, NULL);
+        CHECK(session != NULL && SCError() == kSCStatusOK && CFGetTypeID(session) == SCDynamicStoreGetTypeID());
+        CHECK(equals(SCDynamicStoreCopyValue(session, CFSTR("State:/Network/Interface")), value = SCDynamicStoreCopyValue(store, CFSTR("State:/Network/Interface"))));
+        CFRelease(value);
+        CFRelease(session);
+    }
+    CFRelease(options);
+
     // Arguments that are NULL or of another type.
     CFTypeRef number = kCFBooleanTrue;
     CHECK(failed(SCDynamicStoreCreate(NULL, NULL, NULL, NULL) == NULL, kSCStatusInvalidArgument));
@@ -412,6 +424,8 @@ const char *CFNetworkReachabilityEventsProgram(void) {
     CHECK(SCNetworkReachabilitySetCallback(target, reached, &otherContext));
     CHECK(sem_wait(&onQueue) == 0 && second.calls == 1 && second.flags == 0x30002 && !pthread_equal(second.thread, pthread_self()));
     CHECK(SCNetworkReachabilitySetDispatchQueue(target, NULL) && SCNetworkReachabilitySetDispatchQueue(target, NULL));
+    // The callback has told this thread before it has returned.
+    dispatch_sync_f(queue, NULL, nothing);
     CFRelease(target);
     CHECK(second.retains == 2 && second.releases == 2);
 

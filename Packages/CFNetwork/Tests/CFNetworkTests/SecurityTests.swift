@@ -105,6 +105,23 @@ struct SecurityTests {
         #expect(failure(at: last) == nil)
     }
 
+    /// A verdict for several policies ends with the first certificate of any chain to expire.
+    @Test func aVerdictExpiresWithEachChain() throws {
+        let (short, long) = (try Certificate.all(in: shortLived)[0], try TestIdentity.make().certificates[0])
+        #expect(long.notBefore < short.notBefore && short.notAfter < long.notAfter)
+        for chains in [[[short], [long]], [[long], [short]], [[long, short], [long]]] {
+            let evaluation = TrustContent.Evaluation(chains: .success(chains), isOfPresentTime: true)
+            #expect(evaluation.holds(at: short.notBefore) && evaluation.holds(at: short.notAfter - 1))
+            #expect(!evaluation.holds(at: short.notBefore - 1) && !evaluation.holds(at: short.notAfter))
+            let dated = TrustContent.Evaluation(chains: .success(chains), isOfPresentTime: false)
+            #expect(dated.holds(at: short.notAfter))
+        }
+        // Each policy has its chain.
+        var settings = TrustContent.Settings(policies: [.server(nil), .client(nil), .any])
+        (settings.anchors, settings.isAnchoredOnly, settings.time) = ([short], true, short.notBefore)
+        #expect(try TrustContent.chains(of: [short], settings) == [[short], [short], [short]])
+    }
+
     /// Each protocol and type has a name of its own, under which other programs know it.
     @Test func codes() throws {
         for (codes, code, name) in [
@@ -118,3 +135,19 @@ struct SecurityTests {
         #expect(KeychainCodes.protocols.code(of: "gopher") == 0 && KeychainCodes.protocols.text(of: "gopher") == nil)
     }
 }
+
+/// A self-signed certificate that is valid for 30 days of 2026.
+private let shortLived = Array(
+    """
+    -----BEGIN CERTIFICATE-----
+    MIIBgjCCASegAwIBAgIUOvB/C+H6T6CR+3wo9E/NpCVLi94wCgYIKoZIzj0EAwIw
+    FjEUMBIGA1UEAwwLTmV0S2l0VGVzdHMwHhcNMjYxMTI5MTE0NDMwWhcNMjYxMjI5
+    MTE0NDMwWjAWMRQwEgYDVQQDDAtOZXRLaXRUZXN0czBZMBMGByqGSM49AgEGCCqG
+    SM49AwEHA0IABLjxuhzqoD1vj6WhJi9V/6TnXbBZqh1D+qzLRkgDkfBrKOcJEu8w
+    Z9oWSrhflHqo0PaV3ZzFsZqBPbnPwufrB52jUzBRMB0GA1UdDgQWBBQdvivAq7Jo
+    xVNxHWdf+DdaXYApsDAfBgNVHSMEGDAWgBQdvivAq7JoxVNxHWdf+DdaXYApsDAP
+    BgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0kAMEYCIQDR6OC563MF/P9A7/Zh
+    zDPdoBEbI2jDYEpoFYXc5/14MwIhAJwCAGVphuhwTqKtLTN9YCEkeh7uUKi0O2jN
+    xrgLuD+f
+    -----END CERTIFICATE-----
+    """.utf8)

@@ -36,7 +36,6 @@ struct DescriptorWatch: ~Copyable, Sendable {
     let number = Atomic<CInt>(Number.unwatched)
 
     /// Whether the loop watches the descriptor, or the poller if there is one.
-    @inline(__always)
     func isDone(by poller: DescriptorPoller?) -> Bool {
         guard let poller else { return number.load(ordering: .acquiring) >= 0 }
         return self.poller.load(ordering: .acquiring) == UInt(bitPattern: Unmanaged.passUnretained(poller).toOpaque())
@@ -74,7 +73,7 @@ struct DescriptorWatch: ~Copyable, Sendable {
     /// its number may be reused. Checking whether the half is closed and registering are therefore one step under the loop's
     /// lock, and closing removes the registration under the same lock.
     func begin(
-        _ descriptor: CInt, of point: WaitPoint, half: WaitPoint.Half, by poller: DescriptorPoller?
+        _ descriptor: CInt, of point: WaitPoint, half: WaitHalf, by poller: DescriptorPoller?
     ) -> Registration {
         let (registration, old) = point.loop.registering.withLock { _ in
             register(descriptor, of: point, half: half, by: poller)
@@ -130,7 +129,7 @@ extension DescriptorWatch {
 
     /// Returns the result, and the registrar that watched the descriptor before. It must retire the point, after the lock.
     private func register(
-        _ descriptor: CInt, of point: WaitPoint, half: WaitPoint.Half, by poller: DescriptorPoller?
+        _ descriptor: CInt, of point: WaitPoint, half: WaitHalf, by poller: DescriptorPoller?
     ) -> (Registration, (any DescriptorRegistrar)?) {
         if point.isClosed(half) { return (.isClosed, nil) }
         if number.load(ordering: .acquiring) == Number.isAlwaysReady { return (.isAlwaysReady, nil) }
@@ -215,4 +214,17 @@ extension DescriptorWatch {
         if number != point.descriptor { Glibc.close(number) }
         if let poller = registrar as? DescriptorPoller { Unmanaged.passUnretained(poller).release() }
     }
+}
+
+/// An object that watches descriptors for wait points with an ``EpollSet``: an event loop or a poller.
+protocol DescriptorRegistrar: AnyObject, Sendable {
+    /// Begins to watch a point's descriptor, in both directions. Returns nil or an `errno`.
+    func register(_ point: WaitPoint, descriptor: CInt) -> CInt?
+
+    /// Stops watching a descriptor; ``retire(_:)`` must follow.
+    func remove(descriptor: CInt)
+
+    /// Releases a point that is no longer watched. An event that was received before may still refer to it, so it is kept until
+    /// those have been processed.
+    func retire(_ point: WaitPoint)
 }

@@ -6,8 +6,8 @@ internal import Synchronization
 ///
 /// A set is closed until ``open(making:)`` has found descriptors for all three. The process may have none left just then.
 ///
-/// Each registration owns its ``WaitPoint`` (a retain, balanced by ``release(_:)``), because the kernel returns a bare pointer.
-/// Both directions are registered once, edge-triggered, and remain registered until ``remove(_:)``.
+/// Each registration owns its ``Watcher``, a ``WaitPoint`` (a retain, balanced by ``release(_:)``), because the kernel returns a
+/// bare pointer. Both directions are registered once, edge-triggered, and remain registered until ``remove(_:)``.
 struct EpollSet: ~Copyable, Sendable {
     /// The maximum number of events that one `epoll_wait` returns, whatever the peers send: the budget of a turn. Further
     /// events are returned by the next call.
@@ -31,7 +31,7 @@ struct EpollSet: ~Copyable, Sendable {
     /// The number of watched descriptors; ``ended`` once no more may be added.
     private let registrations = Atomic<Int>(0)
     private static let ended = Int.min / 2
-    /// The epoll data of the eventfd and the timerfd; the data of a point is its address.
+    /// The epoll data of the eventfd and the timerfd; the data of a watcher is its address.
     private static let eventMark: UInt64 = 0
     private static let timerMark: UInt64 = 1
 
@@ -77,7 +77,6 @@ struct EpollSet: ~Copyable, Sendable {
     }
 
     /// Whether the set has its descriptors.
-    @inline(__always)
     var isOpen: Bool { epoll.load(ordering: .acquiring) >= 0 }
 
     deinit { _ = end() }
@@ -118,12 +117,12 @@ struct EpollSet: ~Copyable, Sendable {
 
     /// Registers a descriptor. Returns nil, or an `errno`: EPERM for a descriptor that is always ready (a regular file); while the set
     /// is closed, that of ``open(making:)``: EMFILE if the process has used up its descriptors, ENFILE the system.
-    borrowing func add(_ descriptor: CInt, for point: WaitPoint) -> CInt? {
+    borrowing func add(_ descriptor: CInt, for watcher: Watcher) -> CInt? {
         guard isOpen else { return failure.load(ordering: .relaxed) }
         var event = epoll_event()
         event.events =
             EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLPRI.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
-        let reference = Unmanaged.passRetained(point)
+        let reference = Unmanaged.passRetained(watcher)
         event.data.ptr = reference.toOpaque()
         guard epoll_ctl(self.descriptor, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
             let failure = errno
@@ -137,10 +136,10 @@ struct EpollSet: ~Copyable, Sendable {
         epoll_ctl(self.descriptor, EPOLL_CTL_DEL, descriptor, nil)
     }
 
-    /// Releases the registration's reference to the point, once no pending event can refer to it.
-    borrowing func release(_ point: WaitPoint) {
+    /// Releases the registration's reference to the watcher, once no pending event can refer to it.
+    borrowing func release(_ watcher: Watcher) {
         registrations.wrappingSubtract(1, ordering: .releasing)
-        Unmanaged.passUnretained(point).release()
+        Unmanaged.passUnretained(watcher).release()
     }
 
     /// Wakes the loop, from any thread.
@@ -154,7 +153,7 @@ struct EpollSet: ~Copyable, Sendable {
         netkit_set_timer(timerDescriptor, moment.nanosecondsSinceBoot)
     }
 
-    /// Signals the points that have edges now.
+    /// Tells each watcher of its edge, if there is one now.
     ///
     /// The kernel returns events in order, so this many calls return each event that was there at the beginning. Edges that come later
     /// make the descriptor readable again.
@@ -164,8 +163,7 @@ struct EpollSet: ~Copyable, Sendable {
         }
     }
 
-    /// Waits for edges and signals the points that have them. Returns the wakeups that occurred, and the number of events.
-    @inline(__always)
+    /// Waits for edges and tells the watchers of them. Returns the wakeups that occurred, and the number of events.
     borrowing func wait(milliseconds: CInt) -> (wakeups: Wakeups, eventCount: Int) {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: EpollSet.maxEvents) { events in
             let count = Int(epoll_wait(descriptor, events.baseAddress!, CInt(EpollSet.maxEvents), milliseconds))
@@ -173,8 +171,8 @@ struct EpollSet: ~Copyable, Sendable {
             var index = 0
             while index < count {
                 if events[index].data.u64 > EpollSet.timerMark, let pointer = events[index].data.ptr {
-                    let mask = events[index].events
-                    Unmanaged<WaitPoint>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receive(mask) }
+                    let edge = Edge(mask: events[index].events)
+                    Unmanaged<Watcher>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receive(edge) }
                 } else {
                     wakeups.insert(events[index].data.u64 == EpollSet.eventMark ? .event : .timer)
                 }
@@ -185,30 +183,13 @@ struct EpollSet: ~Copyable, Sendable {
     }
 }
 
-/// An object that watches descriptors for wait points with an ``EpollSet``: an event loop or a poller.
-protocol DescriptorRegistrar: AnyObject, Sendable {
-    /// Begins to watch a point's descriptor, in both directions. Returns nil or an `errno`.
-    func register(_ point: WaitPoint, descriptor: CInt) -> CInt?
-
-    /// Stops watching a descriptor; ``retire(_:)`` must follow.
-    func remove(descriptor: CInt)
-
-    /// Releases a point that is no longer watched. An event that was received before may still refer to it, so it is kept until
-    /// those have been processed.
-    func retire(_ point: WaitPoint)
-}
-
-extension WaitPoint {
-    /// Converts epoll's mask to signals for both halves: a TLS read may wait for writable, and a write for readable.
-    @inline(__always)
-    fileprivate func receive(_ mask: UInt32) {
-        let ending = mask & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
-        var interest: Interest = []
-        if ending || mask & EPOLLIN.rawValue != 0 { interest.insert(.readable) }
+extension Edge {
+    /// Converts epoll's mask.
+    fileprivate init(mask: UInt32) {
+        isEnding = mask & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
+        isUrgent = mask & EPOLLPRI.rawValue != 0
+        interest = []
+        if isEnding || mask & EPOLLIN.rawValue != 0 { interest.insert(.readable) }
         if mask & (EPOLLOUT.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { interest.insert(.writable) }
-        if ending || mask & EPOLLPRI.rawValue != 0 {
-            note(isEnding: ending, isUrgent: mask & EPOLLPRI.rawValue != 0)
-        }
-        signal(interest)
     }
 }

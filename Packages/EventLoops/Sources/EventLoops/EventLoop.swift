@@ -47,11 +47,10 @@ public final class EventLoop: TaskExecutor, Sendable {
 
     private let isShared: Bool
     let epoll = EpollSet()
-    /// Held while a descriptor is registered or its registration removed, so that closing a point cannot interfere. See
-    /// ``WaitPoint/stopWatching()``.
+    /// Held while a descriptor is registered or its registration removed, so that closing a point cannot interfere.
     let registering = Locked<Void>(())
     let inbox = Locked(LoopInbox())
-    private let turn = LoopTurn()
+    private let state = LoopState()
     private let thread = Atomic<UInt>(0)
     private let slowTurn = Locked(SlowTurnHook())
     private let watchesTurns = Atomic<Bool>(false)
@@ -85,7 +84,6 @@ public final class EventLoop: TaskExecutor, Sendable {
     }
 
     /// True on the loop's own thread.
-    @inline(__always)
     public var isCurrent: Bool { pthread_self() == thread.load(ordering: .relaxed) }
 
     /// Whether the calling thread is that of some loop, and must not wait for anything else.
@@ -138,7 +136,7 @@ public final class EventLoop: TaskExecutor, Sendable {
 
     /// Runs `body` on the loop's thread soon, and never from inside this call.
     public func execute(_ body: @escaping @Sendable () -> Void) {
-        if isCurrent { turn.bodies.append(body) } else { submit { $0.bodies.append(body) } }
+        if isCurrent { state.bodies.append(body) } else { submit { $0.bodies.append(body) } }
     }
 
     /// Runs `body` on the loop's thread like ``execute(_:)``, but does not wake a sleeping loop: the body runs when the loop next
@@ -146,14 +144,14 @@ public final class EventLoop: TaskExecutor, Sendable {
     ///
     /// For work that is probably unnecessary by then: waking a thread costs ten times as much as this call.
     public func executeDeferred(_ body: @escaping @Sendable () -> Void) {
-        if isCurrent { turn.bodies.append(body) } else { submit(lazily: true) { $0.bodies.append(body) } }
+        if isCurrent { state.bodies.append(body) } else { submit(lazily: true) { $0.bodies.append(body) } }
     }
 
     /// Runs `body` on the loop's thread at `deadline`: with a precision of a millisecond, and never early.
     @discardableResult
     public func schedule(at deadline: Moment, _ body: @escaping @Sendable () -> Void) -> LoopTimer {
-        let timer = LoopTimer(deadline: deadline, loop: self, body: body)
-        if isCurrent { turn.timers.insert(timer) } else { submit { $0.newTimers.append(timer) } }
+        let timer = LoopTimer(deadline: deadline, removal: { [self] in remove($0) }, body: body)
+        if isCurrent { state.timers.insert(timer) } else { submit { $0.newTimers.append(timer) } }
         return timer
     }
 
@@ -169,14 +167,14 @@ public final class EventLoop: TaskExecutor, Sendable {
     ///     if loop.isShareSpent { await Task.yield() }
     /// }
     /// ```
-    public var isShareSpent: Bool { isCurrent && turn.share.isSpent(now: .now) }
+    public var isShareSpent: Bool { isCurrent && state.share.measure(now: .now) }
 
     /// The time that one job may take, counted from its first question whether its share is spent. See ``isShareSpent``.
-    public static let jobBudget: Duration = .milliseconds(1)
+    public static let jobBudget = TurnShare.jobBudget
 
     /// The time after which a turn's remaining jobs make only one step each, counted from the turn's first such question. See
     /// ``isShareSpent``.
-    public static let turnBudget: Duration = .milliseconds(10)
+    public static let turnBudget = TurnShare.turnBudget
 
     /// Suspends the calling task until `deadline`, with a timer of this loop.
     ///
@@ -185,12 +183,15 @@ public final class EventLoop: TaskExecutor, Sendable {
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     public nonisolated(nonsending) func sleep(until deadline: Moment) async throws(CancellationError) {
-        do throws(WaitError) {
-            try await Condition(loop: self).wait(until: deadline) { nil as Void? }
-        } catch .timedOut {
-            return
-        } catch {
-            throw CancellationError()
+        let point = WaitPoint(loop: self)  // which nothing signals
+        guard point.enter(.reader) == .entered else { throw CancellationError() }
+        defer { point.leave(.reader) }
+        while true {
+            switch await point.readerWait(for: .readable, until: deadline) {
+            case .timedOut: return
+            case .ready: continue
+            case .cancelled, .closed, .busy, .failed: throw CancellationError()
+            }
         }
     }
 
@@ -220,11 +221,11 @@ extension EventLoop {
     }
 
     func remove(_ timer: LoopTimer) {
-        if isCurrent { turn.timers.remove(timer) } else { submit { $0.oldTimers.append(timer) } }
+        if isCurrent { state.timers.remove(timer) } else { submit { $0.oldTimers.append(timer) } }
     }
 
     /// The number of pending timers. Call on the loop's thread.
-    var timerCount: Int { turn.timers.count }
+    var timerCount: Int { state.timers.count }
 
     /// True once a private loop's thread has ended and its descriptors are closed.
     var hasEnded: Bool { inbox.withLock { $0.hasEnded } }
@@ -252,16 +253,15 @@ extension EventLoop: DescriptorRegistrar {
 
     // Until the turn has ended, an event of it may refer to the point.
     func retire(_ point: WaitPoint) {
-        if isCurrent { turn.retired.append(point) } else { submit { $0.retired.append(point) } }
+        if isCurrent { state.retired.append(point) } else { submit { $0.retired.append(point) } }
     }
 }
 
 // MARK: - The thread
 
 extension EventLoop {
-    @inline(__always)
     private func push(_ job: LoopJob) {
-        if isCurrent { turn.jobs.append(job) } else { submit { $0.jobs.append(job) } }
+        if isCurrent { state.jobs.append(job) } else { submit { $0.jobs.append(job) } }
     }
 
     /// Changes the inbox, and wakes the loop unless the change can wait.
@@ -296,17 +296,17 @@ extension EventLoop {
             let wakeups = epoll.isOpen ? waitForEvents() : waitForDescriptors()
             if !wakeups.isEmpty {
                 inbox.withLock { inbox in
-                    turn.take(&inbox, after: wakeups)
+                    state.take(&inbox, after: wakeups)
                     isStopping = inbox.isStopping
                 }
             }
             let start = watchesTurns.load(ordering: .relaxed) ? Moment.now : nil
-            turn.share.beginTurn()
-            if !turn.jobs.isEmpty {
-                turn.takeJobs(into: &batch)
+            state.share.beginTurn()
+            if !state.jobs.isEmpty {
+                state.takeJobs(into: &batch)
                 for index in batch.indices {
                     if index > 0 { fireDueTimers(&due) }
-                    turn.share.beginJob()
+                    state.share.beginJob()
                     let entry = batch[index]
                     if entry.isSerial {
                         entry.job.runSynchronously(isolatedTo: serialExecutor, taskExecutor: executor)
@@ -316,15 +316,15 @@ extension EventLoop {
                 }
                 batch.removeAll(keepingCapacity: true)
             }
-            for body in turn.takeBodies() {
+            for body in state.takeBodies() {
                 fireDueTimers(&due)
-                turn.share.beginJob()
+                state.share.beginJob()
                 body()
             }
             fireDueTimers(&due)
-            if !turn.retired.isEmpty {
+            if !state.retired.isEmpty {
                 // All events of this turn have been signalled, so none refers to these points any more.
-                for point in turn.takeRetired() { epoll.release(point) }
+                for point in state.takeRetired() { epoll.release(point) }
             }
             if let start { endTurn(begun: start) }
             if isStopping, end() { return }
@@ -334,10 +334,10 @@ extension EventLoop {
     /// Waits for the next event: of a descriptor, of another thread, or the alarm for the first timer.
     @inline(__always)
     private func waitForEvents() -> EpollSet.Wakeups {
-        if turn.hasWork { return epoll.wait(milliseconds: 0).wakeups }
+        if state.hasWork { return epoll.wait(milliseconds: 0).wakeups }
         // An alarm that is too early wakes the loop once in vain. So most timers, which are cancelled, cost no system call.
-        if let deadline = turn.timers.nextDeadline, turn.alarm.map({ $0 > deadline }) ?? true {
-            turn.alarm = inbox.withLock { inbox in
+        if let deadline = state.timers.nextDeadline, state.alarm.map({ $0 > deadline }) ?? true {
+            state.alarm = inbox.withLock { inbox in
                 inbox.setAlarm(deadline, of: epoll)
                 return inbox.alarm
             }
@@ -347,9 +347,9 @@ extension EventLoop {
 
     /// Waits a little, and tries to make the loop's descriptors, of which the process had none left.
     private func waitForDescriptors() -> EpollSet.Wakeups {
-        if !turn.hasWork {
+        if !state.hasWork {
             var pause = EventLoop.pollingPause
-            if let deadline = turn.timers.nextDeadline { pause = min(pause, Moment.now.duration(to: deadline)) }
+            if let deadline = state.timers.nextDeadline { pause = min(pause, Moment.now.duration(to: deadline)) }
             usleep(UInt32(clamping: max(pause, .zero).components.attoseconds / 1_000_000_000_000))
         }
         // Under the lock: from then on, other threads wake the loop.
@@ -362,10 +362,10 @@ extension EventLoop {
     /// - Parameter due: an empty array, whose memory is used again.
     @inline(__always)
     private func fireDueTimers(_ due: inout [LoopTimer]) {
-        if turn.timers.isEmpty { return }
+        if state.timers.isEmpty { return }
         // Collected first: a timer that schedules another one in the past must not keep the loop here forever.
         let now = Moment.now
-        turn.timers.takeDue(now: now, into: &due)
+        state.timers.takeDue(now: now, into: &due)
         if due.isEmpty { return }
         measured.withLock { [due] in $0.noteTimers(due: due.lazy.map(\.dueTime), at: now) }
         for timer in due { timer.fire() }
@@ -374,7 +374,7 @@ extension EventLoop {
 
     /// Ends the thread if nothing is left to do; true if so.
     private func end() -> Bool {
-        guard !turn.hasWork, turn.timers.isEmpty, turn.retired.isEmpty else { return false }
+        guard !state.hasWork, state.timers.isEmpty, state.retired.isEmpty else { return false }
         return inbox.withLock { inbox in
             // While `isSignalled` is true, a thread is about to write to the eventfd, which must still be open.
             guard inbox.isEmpty, !inbox.isSignalled, epoll.end() else { return false }

@@ -66,6 +66,7 @@ public enum DescriptorOwnership: Sendable, Hashable {
 ///
 /// ``fire()`` is called on the thread where the edge occurs (a loop's thread, or the thread that closes the point), with no
 /// lock held. It must return soon and must not wait. A watcher fires once per ``WaitPoint/watch(_:for:with:by:)``.
+/// A wait point is itself the watcher of its descriptor, whose edges it receives for as long as the descriptor is registered.
 open class Watcher: @unchecked Sendable {
     // Unchecked only because an open class cannot be checked. This class has no state, and subclasses must ensure that
     // theirs is safe.
@@ -75,4 +76,16 @@ open class Watcher: @unchecked Sendable {
 
     /// Called once, when the half may be ready.
     open func fire() {}
+
+    /// Called for each edge of a descriptor that is registered with a loop for this watcher.
+    func receive(_ edge: Edge) { fire() }
+}
+
+/// An edge of a descriptor: what has become ready, and what epoll has reported with it.
+struct Edge: Sendable {
+    var interest: Interest
+    /// The peer has ended the connection, or it has failed.
+    var isEnding: Bool
+    /// Urgent data have arrived.
+    var isUrgent: Bool
 }

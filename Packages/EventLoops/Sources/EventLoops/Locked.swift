@@ -97,7 +97,6 @@ public struct Lock: ~Copyable, Sendable {
     }
 
     @inlinable
-    @inline(__always)
     borrowing func lock() {
         let isLocked = word.compareExchange(
             expected: Lock.unlocked, desired: Lock.locked, ordering: .acquiring
@@ -115,7 +114,6 @@ public struct Lock: ~Copyable, Sendable {
     }
 
     @inlinable
-    @inline(__always)
     borrowing func unlock() {
         withUnsafePointer(to: word) { word in
             if word.pointee.exchange(Lock.unlocked, ordering: .releasing) == Lock.contended { Lock.wakeOne(word) }

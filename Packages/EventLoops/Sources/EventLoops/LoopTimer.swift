@@ -8,15 +8,18 @@ public final class LoopTimer: Sendable {
     public let deadline: Moment
     /// The instant after which the loop is late: the deadline, or the instant of scheduling if that was later.
     let dueTime: Moment
-    private let loop: EventLoop
+    /// Removes the timer from its loop.
+    private let removal: @Sendable (LoopTimer) -> Void
     private let body: Locked<(@Sendable () -> Void)?>
     /// The index in the loop's ``TimerQueue``; -1 if it is not queued. Only the loop's thread uses it.
     let position = Atomic<Int>(-1)
 
-    init(deadline: Moment, loop: EventLoop, body: @escaping @Sendable () -> Void) {
+    init(
+        deadline: Moment, removal: @escaping @Sendable (LoopTimer) -> Void, body: @escaping @Sendable () -> Void
+    ) {
         self.deadline = deadline
         dueTime = max(deadline, .now)
-        self.loop = loop
+        self.removal = removal
         self.body = Locked(body)
     }
 
@@ -24,7 +27,7 @@ public final class LoopTimer: Sendable {
     public func cancel() {
         // Released after the lock: the `deinit` of an object that the body holds may cancel this timer again.
         let taken = body.withLock { $0.take() }
-        if taken != nil { loop.remove(self) }
+        if taken != nil { removal(self) }
     }
 
     /// True if the timer has fired or was cancelled.

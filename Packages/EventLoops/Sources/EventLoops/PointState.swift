@@ -74,10 +74,10 @@ struct PointState: ~Copyable, Sendable {
         static let users = bothInside | ~(oneUse - 1)
 
         @inlinable
-        static func inside(_ half: WaitPoint.Half) -> UInt32 { 1 << UInt32(truncatingIfNeeded: half.index) }
+        static func inside(_ half: WaitHalf) -> UInt32 { 1 << UInt32(truncatingIfNeeded: half.index) }
 
         @inlinable
-        static func closed(_ half: WaitPoint.Half) -> UInt32 { 4 << UInt32(truncatingIfNeeded: half.index) }
+        static func closed(_ half: WaitHalf) -> UInt32 { 4 << UInt32(truncatingIfNeeded: half.index) }
 
         static func attached(_ ownership: DescriptorOwnership) -> UInt32 {
             switch ownership {
@@ -102,16 +102,16 @@ struct PointState: ~Copyable, Sendable {
     var bitsAfterParking: UInt32 { word.load(ordering: .sequentiallyConsistent) }
 
     @inlinable
-    func isInside(_ half: WaitPoint.Half) -> Bool { word.load(ordering: .relaxed) & Bits.inside(half) != 0 }
+    func isInside(_ half: WaitHalf) -> Bool { word.load(ordering: .relaxed) & Bits.inside(half) != 0 }
 
     @inlinable
-    func isClosed(_ half: WaitPoint.Half) -> Bool { bits & Bits.closed(half) != 0 }
+    func isClosed(_ half: WaitHalf) -> Bool { bits & Bits.closed(half) != 0 }
 
     var isOwned: Bool { bits & Bits.owned != 0 }
 
     @inlinable
     @inline(__always)
-    func enter(_ half: WaitPoint.Half) -> WaitPoint.Entry {
+    func enter(_ half: WaitHalf) -> WaitHalf.Entry {
         var seen = word.load(ordering: .relaxed)
         while true {
             if seen & Bits.closed(half) != 0 { return .closed }
@@ -126,8 +126,7 @@ struct PointState: ~Copyable, Sendable {
 
     /// Ends a call. Returns true if both halves are closed, and the caller must therefore ``finish()``.
     @inlinable
-    @inline(__always)
-    func leave(_ half: WaitPoint.Half) -> Bool {
+    func leave(_ half: WaitHalf) -> Bool {
         let now = word.bitwiseAnd(~Bits.inside(half), ordering: .acquiringAndReleasing).newValue
         return now & Bits.bothClosed == Bits.bothClosed
     }

@@ -11,7 +11,7 @@ final class ThreadParker: Watcher, @unchecked Sendable {
     private static let poolLimit = 32
     private static let pool = Locked<[ThreadParker]>([])
 
-    private let event: CInt
+    let event: CInt
 
     /// Takes a parker from the pool for one wait, or makes one. Without a free descriptor, there is none and an `errno`: EMFILE if the
     /// process has used up its own, ENFILE the system.
@@ -38,82 +38,10 @@ final class ThreadParker: Watcher, @unchecked Sendable {
         eventfd_write(event, 1)
     }
 
-    private func reset() {
+    /// Makes the next wait last until the parker is fired again.
+    func reset() {
         var count: eventfd_t = 0
         eventfd_read(event, &count)
-    }
-
-    /// Waits for all of these at once, until one of them is signalled or the deadline passes.
-    ///
-    /// Returns the index of one that was signalled. Any other one that was signalled, too, keeps a latch, so that its
-    /// next wait ends at once.
-    func block(for all: [WaitPoint.Readiness], until deadline: Moment?) -> (wake: Wake, index: Int) {
-        var result: (Wake, Int)?
-        var parked = 0
-        while result == nil, parked < all.count {
-            if let wake = all[parked].park(self) { result = (wake, parked) } else { parked += 1 }
-        }
-        let (wake, ready) = result == nil ? poll(all, until: deadline) : (.ready, nil)
-        for index in 0..<parked where !all[index].unpark(self) {
-            if result == nil { result = (all[index].wake, index) } else { all[index].latch() }
-        }
-        // Otherwise a spurious wake: the parker may be fired by a wait that ended before it was returned to the pool.
-        return result ?? (wake, ready ?? 0)
-    }
-
-    /// Waits until fired, until the descriptor of one of them is ready, or until the deadline. Returns the index of a ready one.
-    private func poll(_ all: [WaitPoint.Readiness], until deadline: Moment?) -> (Wake, Int?) {
-        withUnsafeTemporaryAllocation(of: pollfd.self, capacity: all.count + 1) { sets in
-            for (index, readiness) in all.enumerated() { sets.initializeElement(at: index, to: readiness.pollSet) }
-            sets.initializeElement(at: all.count, to: pollfd(fd: event, events: Int16(POLLIN), revents: 0))
-            while true {
-                let count = Glibc.poll(sets.baseAddress!, nfds_t(sets.count), pollTimeout(until: deadline))
-                if count > 0 {
-                    if sets[all.count].revents != 0 { reset() }
-                    return (.ready, all.indices.first { sets[$0].revents != 0 })
-                }
-                if count == 0 {
-                    if let deadline, Moment.now >= deadline { return (.timedOut, nil) }
-                } else if errno != EINTR {
-                    return (.failed(errno), nil)
-                }
-            }
-        }
-    }
-}
-
-extension WaitPoint.Readiness {
-    /// Parks the parker here. Returns nil, or the reason why it is not parked.
-    fileprivate func park(_ parker: ThreadParker) -> Wake? {
-        switch point.park(parker, half, for: interest) {
-        case .busy: return .busy
-        case .ready: return wake
-        case .parked: break
-        }
-        // If the half was closed before, no further signal comes, and the latch may have been consumed.
-        guard point.isClosedAfterParking(half) else { return nil }
-        unpark(parker)
-        return .closed
-    }
-
-    /// Withdraws the parker; false if it has been fired from here.
-    @discardableResult
-    fileprivate func unpark(_ parker: ThreadParker) -> Bool {
-        point.unpark(parker, half)
-    }
-
-    /// The meaning of a signal here.
-    fileprivate var wake: Wake { point.isClosed(half) ? .closed : .ready }
-
-    fileprivate func latch() {
-        point.wake(half)
-    }
-
-    fileprivate var pollSet: pollfd {
-        var events: Int16 = 0
-        if interest.contains(.readable) { events |= Int16(POLLIN) }
-        if interest.contains(.writable) { events |= Int16(POLLOUT) }
-        return pollfd(fd: point.descriptor, events: events, revents: 0)
     }
 }
 

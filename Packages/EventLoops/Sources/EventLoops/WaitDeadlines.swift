@@ -13,7 +13,7 @@ final class WaitDeadlines: Sendable {
     private struct State {
         private var sides: [2 of Side] = [Side(), Side()]
 
-        subscript(half: WaitPoint.Half) -> Side {
+        subscript(half: WaitHalf) -> Side {
             get { sides[half.index] }
             set { sides[half.index] = newValue }
         }
@@ -22,7 +22,7 @@ final class WaitDeadlines: Sendable {
     private let state = Locked(State())
 
     /// Wakes the half at `deadline`. The standing timer is kept if it fires earlier.
-    func set(_ deadline: Moment, on point: WaitPoint, half: WaitPoint.Half) {
+    func set(_ deadline: Moment, on point: WaitPoint, half: WaitHalf) {
         let replaced = state.withLock { state -> LoopTimer? in
             state[half].deadline = deadline
             let standing = state[half].timer
@@ -34,7 +34,7 @@ final class WaitDeadlines: Sendable {
     }
 
     /// Called when the timer fires: wakes the half, or sets the timer for the newest deadline.
-    private func timerFired(on point: WaitPoint, half: WaitPoint.Half) {
+    private func timerFired(on point: WaitPoint, half: WaitHalf) {
         let isDue = state.withLock { state in
             state[half].timer = nil
             guard let deadline = state[half].deadline else { return false }
@@ -50,14 +50,14 @@ final class WaitDeadlines: Sendable {
 
     /// Called under the lock, so that a later deadline cannot replace an earlier one. Scheduling calls no unknown code.
     private static func timer(
-        _ deadline: Moment, _ point: WaitPoint, _ half: WaitPoint.Half
+        _ deadline: Moment, _ point: WaitPoint, _ half: WaitHalf
     ) -> LoopTimer {
         point.loop.schedule(at: deadline) { [weak point] in
             if let point { point.deadlineSlot.deadlines?.timerFired(on: point, half: half) }
         }
     }
 
-    func cancel(_ half: WaitPoint.Half) {
+    func cancel(_ half: WaitHalf) {
         let timer = state.withLock { state in
             state[half].deadline = nil
             return state[half].timer.take()
@@ -83,7 +83,6 @@ struct WaitDeadlineSlot: ~Copyable {
     }
 
     /// The deadlines; nil until ``make()`` is called.
-    @inline(__always)
     var deadlines: WaitDeadlines? {
         WaitDeadlineSlot.reference(word.load(ordering: .acquiring))?.takeUnretainedValue()
     }
@@ -99,7 +98,6 @@ struct WaitDeadlineSlot: ~Copyable {
         return other.takeUnretainedValue()
     }
 
-    @inline(__always)
     private static func reference(_ word: UInt) -> Unmanaged<WaitDeadlines>? {
         UnsafeRawPointer(bitPattern: word).map(Unmanaged.fromOpaque)
     }

@@ -30,7 +30,7 @@ internal import Synchronization
 /// the loop or a poller at `DescriptorWatch`. Tests read those tables and visit each cell.
 ///
 /// A subclass can represent work whose end callers wait for. A thread that blocks at the point can do the work itself meanwhile
-/// (``block(_:for:until:minding:)``); for a task or a callback, another thread must do it (``isAwaited(by:)``). A point is a
+/// (``block(_:for:until:minding:)``); for a task or a callback, another thread must do it (``callerWillWait(watchedBy:)``). A point is a
 /// ``Watcher``, too: one that watches another point forwards its next edge.
 ///
 /// If only observers wait, on the thread of a run loop, its ``DescriptorPoller`` watches the descriptor instead of the loop
@@ -41,55 +41,10 @@ open class WaitPoint: Watcher, @unchecked Sendable {
     // ensure that theirs is safe.
 
     /// One direction of a connection.
-    public enum Half: Sendable, Hashable, CaseIterable {
-        /// The receiving side.
-        case reader
-        /// The sending side.
-        case writer
-
-        /// 0 or 1: the position in a pair of both halves.
-        @inlinable public var index: Int {
-            switch self {
-            case .reader: 0
-            case .writer: 1
-            }
-        }
-
-        /// The other direction.
-        public var other: Half {
-            switch self {
-            case .reader: .writer
-            case .writer: .reader
-            }
-        }
-    }
+    public typealias Half = WaitHalf
 
     /// The result of ``enter(_:)``.
-    public enum Entry: Sendable, Hashable {
-        /// The call may proceed, and must end with ``WaitPoint/leave(_:)``.
-        case entered
-        /// Another call is in progress on this half. Do not call `leave`.
-        case busy
-        /// The half is closed. Do not call `leave`.
-        case closed
-    }
-
-    /// One half of a point, with the readiness to wait for.
-    public struct Readiness: Sendable {
-        /// The point.
-        public let point: WaitPoint
-        /// The half of the point.
-        public let half: Half
-        /// The readiness to wait for.
-        public let interest: Interest
-
-        /// Makes a value from its parts.
-        public init(_ point: WaitPoint, _ half: Half, for interest: Interest) {
-            self.point = point
-            self.half = half
-            self.interest = interest
-        }
-    }
+    public typealias Entry = WaitHalf.Entry
 
     /// What belongs to one half.
     @usableFromInline
@@ -122,7 +77,7 @@ open class WaitPoint: Watcher, @unchecked Sendable {
 
         @inlinable
         subscript(half: Half) -> Side {
-            @inline(__always) _read {
+            _read {
                 switch half {
                 case .reader: yield reader
                 case .writer: yield writer
@@ -141,7 +96,7 @@ open class WaitPoint: Watcher, @unchecked Sendable {
     private final let number = Atomic<CInt>(-1)
     /// The lasting conditions that epoll has reported: bits of ``Report``.
     private final let reports = Atomic<UInt8>(0)
-    private final let budgets = TurnBudgets()
+    private final let budgets = TransferBudgets()
     @usableFromInline final let sides = Sides()
     /// Filled by the first wait with a deadline, which most points never have.
     final let deadlineSlot = WaitDeadlineSlot()
@@ -185,12 +140,18 @@ open class WaitPoint: Watcher, @unchecked Sendable {
         signal([.readable, .writable])
     }
 
+    /// Signals both halves: a TLS read may wait for writable, and a write for readable.
+    override final func receive(_ edge: Edge) {
+        if edge.isEnding || edge.isUrgent { note(edge) }
+        signal(edge.interest)
+    }
+
     /// Called each time before a task or a callback waits at a point without a descriptor. Does nothing by default; a subclass
-    /// that represents work ensures that the work is done.
+    /// that represents work ensures that the work is done, since neither can do it while it waits.
     ///
     /// - Parameter poller: watches the descriptors of the work instead of the event loop, if only an observer with this poller waits.
     ///   Nil if a call waits, as for ``watch(_:for:with:by:)``.
-    open func isAwaited(by poller: DescriptorPoller?) {}
+    open func callerWillWait(watchedBy poller: DescriptorPoller?) {}
 
     /// Closes both halves: as ``close(_:)``. Open for a subclass that is also the transport of a stream, whose `close()` it is then.
     open func close() {
@@ -202,7 +163,7 @@ open class WaitPoint: Watcher, @unchecked Sendable {
         deadlineSlot.deadlines?.cancelAll()
         let last = state.bits
         if last & (PointState.Bits.finished | PointState.Bits.owned) == PointState.Bits.owned {
-            FileDescriptor.close(descriptor)
+            WaitPoint.closeDescriptor(descriptor)
         }
     }
 }
@@ -215,7 +176,7 @@ extension WaitPoint {
     /// If both halves are already closed, an owned descriptor is closed at once.
     public final func attach(_ descriptor: CInt, ownership: DescriptorOwnership) {
         guard enterForUse() else {
-            if ownership == .owned { FileDescriptor.close(descriptor) }
+            if ownership == .owned { WaitPoint.closeDescriptor(descriptor) }
             return
         }
         defer { leaveUse() }
@@ -370,7 +331,20 @@ extension WaitPoint {
         guard descriptor >= 0 else { return }
         // No registration is in progress, since it is a use.
         if watching.isActive { watching.end(of: self) }
-        if last & PointState.Bits.owned != 0 { FileDescriptor.close(descriptor) }
+        if last & PointState.Bits.owned != 0 { WaitPoint.closeDescriptor(descriptor) }
+    }
+
+    /// Closes a descriptor of any kind. One whose end may have to be waited for, such as a terminal that first sends its output, is
+    /// closed by a thread for files, as in ``FileDescriptor``.
+    private static func closeDescriptor(_ number: CInt) {
+        var status = stat()
+        let isFile =
+            switch fstat(number, &status) == 0 ? status.st_mode & S_IFMT : 0 {
+            // Event descriptors and the like have no kind.
+            case S_IFSOCK, 0: false
+            default: true
+            }
+        if isFile { _ = FileDescriptor(number) } else { Glibc.close(number) }
     }
 }
 
@@ -409,9 +383,10 @@ extension WaitPoint {
     public final var isEnding: Bool { reports.load(ordering: .acquiring) & Report.ending != 0 }
 
     /// Records that epoll has reported the end or a failure of the connection, or urgent data.
-    final func note(isEnding: Bool, isUrgent: Bool) {
+    private final func note(_ edge: Edge) {
         reports.bitwiseOr(
-            (isEnding ? Report.ending : 0) | (isUrgent ? Report.urgent : 0), ordering: .acquiringAndReleasing)
+            (edge.isEnding ? Report.ending : 0) | (edge.isUrgent ? Report.urgent : 0),
+            ordering: .acquiringAndReleasing)
     }
 
     /// Records that a read has just emptied the descriptor. Call only while inside the reader half.
@@ -461,7 +436,6 @@ extension WaitPoint {
 
     /// ``wait(_:for:until:)`` for the reader.
     @inlinable
-    @inline(__always)
     public final nonisolated(nonsending) func readerWait(
         for interest: Interest, until deadline: Moment?
     ) async -> Wake {
@@ -470,7 +444,6 @@ extension WaitPoint {
 
     /// ``wait(_:for:until:)`` for the writer.
     @inlinable
-    @inline(__always)
     public final nonisolated(nonsending) func writerWait(
         for interest: Interest, until deadline: Moment?
     ) async -> Wake {
@@ -632,9 +605,9 @@ extension WaitPoint {
     private final func beginWork(by poller: DescriptorPoller?) {
         if poller == nil {
             endPollingWork()
-            return isAwaited(by: nil)
+            return callerWillWait(watchedBy: nil)
         }
-        isAwaited(by: poller)
+        callerWillWait(watchedBy: poller)
         _ = state.setBeforeLooking(PointState.Bits.workPolled)
         for half in Half.allCases where hasWaitingCall(half) { wake(half) }
         // A descriptor that has been attached meanwhile replaces the work.
@@ -653,18 +626,18 @@ extension WaitPoint {
     /// receives as fast as it can must not monopolize the loop.
     public static let transfersPerTurn = Int(UInt8.max) + 1  // the counters wrap around there
 
-    /// Counts a transfer that is about to be tried inside a half. True after ``transfersPerTurn`` consecutive transfers without a
-    /// wait on the loop's thread, or earlier if the job's share of the turn is spent (``EventLoop/isShareSpent``): the caller should
-    /// then wait at the point of ``nextTurn(of:)``, so that the loop continues.
-    public final func isTurnSpent(_ half: Half) -> Bool {
+    /// Counts a transfer that is about to be tried inside a half, and returns whether the turn permits it. False after
+    /// ``transfersPerTurn`` consecutive transfers without a wait on the loop's thread, or earlier if the job's share of the turn is
+    /// spent (``EventLoop/isShareSpent``): the caller should then wait at the point of ``nextTurn(of:)``, so that the loop continues.
+    public final func beginTransfer(_ half: Half) -> Bool {
         switch budgets[half].countTransfer() {
-        case .nothing: false
-        case .time: endTurn(if: loop.isShareSpent)
-        case .number: endTurn(if: loop.isCurrent)
+        case .nothing: true
+        case .time: !endTurn(if: loop.isShareSpent)
+        case .number: !endTurn(if: loop.isCurrent)
         }
     }
 
-    /// Ends the turn on the loop's own thread: both halves count from zero again.
+    /// Ends the turn on the loop's own thread, if its budget is spent: both halves count from zero again. Returns whether it ends.
     private final func endTurn(if isSpent: Bool) -> Bool {
         if isSpent {
             beginTurn(.reader)

@@ -76,7 +76,6 @@ struct Waiter: ~Copyable, Sendable {
     }
 
     /// True if nothing has become readable since ``noteDrained()``, and nothing has waited here since.
-    @inline(__always)
     var isDrained: Bool {
         let seen = word.load(ordering: .acquiring)
         return seen & Waiter.drained != 0 && seen <= Waiter.tags
@@ -84,7 +83,6 @@ struct Waiter: ~Copyable, Sendable {
 
     /// Records that a read has just emptied the source. Has no effect if an edge was latched meanwhile: it may announce bytes
     /// that arrived after the read.
-    @inline(__always)
     func noteDrained() {
         let seen = word.load(ordering: .acquiring)
         guard seen <= Waiter.tags, seen & (Waiter.drained | Interest.readable.rawValue) == 0 else { return }
@@ -106,7 +104,6 @@ struct Waiter: ~Copyable, Sendable {
         return parking
     }
 
-    @inline(__always)
     private func park(_ entry: UInt) -> Parking {
         var seen = word.load(ordering: .acquiring)
         while true {
@@ -173,7 +170,6 @@ struct Waiter: ~Copyable, Sendable {
     }
 
     /// The bits to wait for. An empty interest waits for both, so that close and cancellation wake the waiter.
-    @inline(__always)
     private static func wanted(_ interest: Interest) -> UInt {
         let wanted = interest.rawValue & bits
         return wanted == 0 ? bits : wanted

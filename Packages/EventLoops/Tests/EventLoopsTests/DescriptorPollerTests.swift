@@ -322,7 +322,7 @@ extension EventLoopsTests {
                 super.init(loop: source.loop)
             }
 
-            override func isAwaited(by poller: DescriptorPoller?) {
+            override func callerWillWait(watchedBy poller: DescriptorPoller?) {
                 let wake = lock.withLock {
                     source.unwatch(.reader, self)
                     return source.watch(.reader, for: .readable, with: self, by: poller)

@@ -322,7 +322,7 @@ extension EventLoopsTests {
 extension EventLoopsTests {
     @Suite struct TimerQueueTests {
         private func timer(_ milliseconds: Int, from start: Moment) -> LoopTimer {
-            LoopTimer(deadline: start + .milliseconds(milliseconds), loop: .shared) {}
+            LoopTimer(deadline: start + .milliseconds(milliseconds), removal: { _ in }) {}
         }
 
         @Test func returnsTimersInTheOrderOfTheirDeadlines() {

@@ -140,19 +140,19 @@ extension EventLoopsTests {
         @Test func theTimerDoesNotCountAsTheEvent() {
             let epoll = EpollSet()
             #expect(epoll.open() == nil)
-            let turn = LoopTurn()
+            let state = LoopState()
             var inbox = LoopInbox()
             inbox.isSignalled = true
             inbox.setAlarm(.now + .milliseconds(1), of: epoll)
-            turn.alarm = inbox.alarm
+            state.alarm = inbox.alarm
             var wakeups = epoll.wait(milliseconds: -1).wakeups
             #expect(wakeups == .timer)
-            turn.take(&inbox, after: wakeups)
-            #expect(inbox.isSignalled && inbox.alarm == nil && turn.alarm == nil)
+            state.take(&inbox, after: wakeups)
+            #expect(inbox.isSignalled && inbox.alarm == nil && state.alarm == nil)
             epoll.wakeUp()
             wakeups = epoll.wait(milliseconds: -1).wakeups
             #expect(wakeups == .event)
-            turn.take(&inbox, after: wakeups)
+            state.take(&inbox, after: wakeups)
             #expect(!inbox.isSignalled)
         }
 

@@ -9,10 +9,10 @@ extension EventLoopsTests {
             let start = Moment.now
             var share = TurnShare()
             share.beginTurn()
-            let first = [0, 999, 1000].map { share.isSpent(now: start + .microseconds($0)) }
+            let first = [0, 999, 1000].map { share.measure(now: start + .microseconds($0)) }
             #expect(first == [false, false, true])
             share.beginJob()
-            let second = [2000, 2999, 3000].map { share.isSpent(now: start + .microseconds($0)) }
+            let second = [2000, 2999, 3000].map { share.measure(now: start + .microseconds($0)) }
             #expect(second == [false, false, true])
         }
 
@@ -22,11 +22,11 @@ extension EventLoopsTests {
             share.beginTurn()
             let jobs = (0...13).map { job in
                 share.beginJob()
-                return share.isSpent(now: start + .microseconds(900 * job))
+                return share.measure(now: start + .microseconds(900 * job))
             }
             #expect(jobs == [Bool](repeating: false, count: 12) + [true, true])
             share.beginTurn()
-            let isSpent = share.isSpent(now: start + .seconds(1))
+            let isSpent = share.measure(now: start + .seconds(1))
             #expect(!isSpent)
         }
 

@@ -258,7 +258,7 @@ extension EventLoopsTests {
             let loop = EventLoop.forTest("budget")
             defer { loop.shutdown() }
             @Sendable func spent(_ point: WaitPoint) -> [Int] {
-                (1...2 * WaitPoint.transfersPerTurn).filter { _ in point.isTurnSpent(.reader) }
+                (1...2 * WaitPoint.transfersPerTurn).filter { _ in !point.beginTransfer(.reader) }
             }
             #expect(spent(WaitPoint(loop: loop)).isEmpty)
             let onLoop = await withCheckedContinuation { (continuation: CheckedContinuation<[Int], Never>) in
@@ -279,7 +279,7 @@ extension EventLoopsTests {
             defer { loop.shutdown() }
             @Sendable func spent(_ point: WaitPoint) -> [[Bool]] {
                 (1...2 * WaitPoint.transfersPerTurn)
-                    .map { _ in [point.isTurnSpent(.writer), point.isTurnSpent(.reader)] }
+                    .map { _ in [!point.beginTransfer(.writer), !point.beginTransfer(.reader)] }
             }
             #expect(!spent(WaitPoint(loop: loop)).joined().contains(true))
             let onLoop = await withCheckedContinuation { (continuation: CheckedContinuation<[[Bool]], Never>) in

@@ -102,11 +102,11 @@ extension EventLoopsTests {
             others[1].close()
         }
 
-        @Test func isAwaitedIsCalledForTasksAndCallbacks() async {
+        @Test func theWorkLearnsOfTasksAndCallbacks() async {
             final class Work: WaitPoint, @unchecked Sendable {
                 // Immutable.
                 let awaited = Counter()
-                override func isAwaited(by poller: DescriptorPoller?) { awaited.add() }
+                override func callerWillWait(watchedBy poller: DescriptorPoller?) { awaited.add() }
             }
             let work = Work()
             let task = Task { await work.readerWait(for: .readable, until: nil) }

@@ -246,6 +246,9 @@ struct FormatTests {
             line: "lrwxrwxrwx 1 a b 0 Jan 30 2020 no target -> ", name: "no target", kind: .link, size: nil,
             date: "2020-01-30", owner: "a", group: "b", mode: 0o777),
         .init(
+            line: "lrwxrwxrwx 1 a b 0 Jan 30 2020 no blank ->", name: "no blank", kind: .link, size: nil,
+            date: "2020-01-30", owner: "a", group: "b", mode: 0o777),
+        .init(
             line: "02-28-2020  09:00AM       <JUNCTION>     here -> ..\\there", name: "here", kind: .link, size: nil,
             date: "2020-02-28 09:00", target: "..\\there", format: .windows),
         .init(

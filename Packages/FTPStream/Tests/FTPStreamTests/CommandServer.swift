@@ -73,8 +73,10 @@ final class CommandServer: Sendable {
                     seen.commands.withLock { $0.append(line) }
                     let own = await answer(line)
                     reply = own ?? Self.reply(to: line, dataPort, hasPassive: hasPassive)
-                    // A refused REST leaves a data connection without a command.
-                    let isUnused = line.hasPrefix("REST") && !reply.hasPrefix("350")
+                    // A refused REST or RETR leaves a data connection without a command.
+                    let isUnused =
+                        line.hasPrefix("REST") && !reply.hasPrefix("350")
+                        || line.hasPrefix("RETR") && reply.hasPrefix("5")
                     if reply.hasPrefix("150") || isUnused { begun.yield(line) }
                     if reply.hasSuffix(Self.hangUp) {
                         try? await client.output.writeAll(Array((reply.dropLast() + "\r\n").utf8))

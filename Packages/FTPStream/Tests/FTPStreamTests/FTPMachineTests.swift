@@ -130,6 +130,13 @@ struct FTPMachineTests {
         #expect(try machine.receive(Self.reply(200)) == .send(FTPCommand("PROT", argument: "P")))
     }
 
+    @Test func onlyTheServerMayConnect() {
+        let (server, other) = (IPAddress.v4(IPv4Address(10, 0, 0, 1)), IPAddress.v4(IPv4Address(10, 0, 0, 2)))
+        #expect(FTPMachine.isDataPeer(server, of: server))
+        #expect(!FTPMachine.isDataPeer(other, of: server))
+        #expect(!FTPMachine.isDataPeer(nil, of: server) && !FTPMachine.isDataPeer(nil, of: nil))
+    }
+
     /// Only a reply to a handshake that silence began is a late greeting.
     @Test(arguments: [(StreamErrorReason?.some(.foreignReply), true), (.foreignProtocol, false), (nil, false)])
     func aLateGreeting(_ reason: StreamErrorReason?, _ isGreeting: Bool) throws {

@@ -41,14 +41,22 @@ struct FTPReplyParserTests {
     }
 
     @Test(arguments: [
-        "777 no\r\n", "20 no\r\n", "HTTP/1.1 400 Bad\r\n", "\r\n", "2000 no\r\n", "099 no\r\n", "220_no\r\n",
+        "777 no\r\n", "20 no\r\n", "HTTP/1.1 400 Bad\r\n", "\r\nno\r\n", " \r\n", "2000 no\r\n", "099 no\r\n",
+        "220_no\r\n",
     ])
     func linesThatAreNotReplies(_ text: String) {
         let error = #expect(throws: FTPError.self) { try parsed(text) }
         #expect(error?.code == .notAReply)
     }
 
+    @Test(arguments: ["\r\n220 a\r\n", "\n\r\n220 a\r\n", "220-x\r\n220 a\r\n\r\n226 b\r\n"])
+    func emptyLinesBetweenRepliesAreSkipped(_ text: String) throws {
+        #expect(try parsed(text).first?.code == 220)
+    }
+
     @Test func repliesHaveALimitedSize() {
+        let empty = #expect(throws: FTPError.self) { try parsed(String(repeating: "\r\n", count: 70_000)) }
+        #expect(empty?.code == .replyTooLong)
         let long = #expect(throws: FTPError.self) { try parsed("220 " + String(repeating: "x", count: 9000)) }
         #expect(long?.code == .replyTooLong)
         let endless = #expect(throws: FTPError.self) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FTPStream
 
-/// Waiters are signalled, and connections closed and returned to the pool, without the lock of the exchange: a callback may use
+/// Waiters are signalled, and connections closed and returned to the pool, without the lock of the transport: a callback may use
 /// the stream.
 @Suite(.timeLimit(.minutes(5))) struct FTPTransportTests {
     /// A watcher that uses the stream when it fires.
@@ -55,7 +55,7 @@ import Testing
         let connection = try await server.accept().makeStreams()
         try connection.open()
         for _ in 0..<20 {
-            while transport.watchedPoints.isEmpty { await Task.yield() }
+            while transport.watchedPoints.isEmpty, !Task.isCancelled { await Task.yield() }
             _ = try transport.tryOpen()
         }
         try await connection.output.writeAll(Array("421 Too many users.\r\n".utf8))
@@ -68,14 +68,14 @@ import Testing
         case completed, failed, closed, dropped
     }
 
-    /// The conversation refers to the exchange, until it ends.
-    @Test(arguments: End.allCases) func anExchangeIsReleasedWithItsStream(_ end: End) async throws {
+    /// The conversation refers to the transport, until it ends.
+    @Test(arguments: End.allCases) func aTransportIsReleasedWithItsStream(_ end: End) async throws {
         let server = try CommandServer { line in end == .failed && line.hasPrefix("RETR") ? "550 No." : nil }
         let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/x")))
-        weak var exchange: FTPTransport?
+        weak var weakTransport: FTPTransport?
         do {
             let transport = FTPTransport.reading(location.path, at: location, loop: .shared)
-            exchange = transport
+            weakTransport = transport
             let stream = ReadStream(transport: transport)
             try stream.set(.ftp(\.keepsConnection), to: false)
             try stream.open()
@@ -89,6 +89,6 @@ import Testing
             if end == .closed { stream.close() }
         }
         // The loop releases the timers that were cancelled in its next turn.
-        while exchange != nil { await Task.yield() }
+        while weakTransport != nil, !Task.isCancelled { await Task.yield() }
     }
 }

@@ -54,7 +54,7 @@ import Testing
         var conversation = try FTPConversation(location, .raw(FTPCommand("STAT")), options, loop: .shared) {}
         defer { conversation.close() }
         do throws(StreamError) {
-            while !conversation.isDone {
+            while !conversation.isDone, !Task.isCancelled {
                 _ = try conversation.advance()
                 await Task.yield()
             }

@@ -22,17 +22,17 @@ struct LimitTests {
         let location = try FTPLocation(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
         var conversation = try FTPConversation(location, .raw(FTPCommand("STAT")), options, loop: .shared) {}
         defer { conversation.close() }
-        while server.commands.last != "STAT" {
+        while server.commands.last != "STAT", !Task.isCancelled {
             _ = try conversation.advance()
             await Task.yield()
         }
-        let deadline = try #require(conversation.deadline).0
+        let deadline = try #require(conversation.timers.deadline)
         release.yield()
-        while conversation.lastReply?.code != 120 {
+        while conversation.lastReply?.code != 120, !Task.isCancelled {
             _ = try conversation.advance()
             await Task.yield()
         }
-        #expect(conversation.deadline?.0 == deadline)
+        #expect(conversation.timers.deadline == deadline)
     }
 
     @Test func aFloodOfPreliminaryRepliesEndsTheCommand() async throws {
@@ -228,22 +228,22 @@ struct LimitTests {
         var options = FTPOptions()
         let pool = FTPSessionPool()
         options.pool = pool
-        let exchange = FTPTransport.reading(location.path, at: location, options, loop: .shared)
-        let stream = ReadStream(transport: exchange)
+        let transport = FTPTransport.reading(location.path, at: location, options, loop: .shared)
+        let stream = ReadStream(transport: transport)
         try stream.open()
         try await stream.opened()
         let reading = Task { try await stream.read(upTo: 4096) }
         // The data, and the server's confirmation or refusal.
-        while exchange.watchedPoints.isEmpty { await Task.yield() }
-        let points = exchange.watchedPoints
-        #expect(points.allSatisfy { $0.isRegistered(.reader, exchange) })
+        while transport.watchedPoints.isEmpty, !Task.isCancelled { await Task.yield() }
+        let points = transport.watchedPoints
+        #expect(points.allSatisfy { $0.isRegistered(.reader, transport) })
         release.finish()
         #expect(try await reading.value == Array("hello".utf8))
         #expect(try await stream.read(upTo: 4096).isEmpty)
         #expect(pool.idleCount == 1)
         // A waiter that comes late is signalled at once.
-        exchange.isAwaited(by: nil)
-        #expect(exchange.watchedPoints.isEmpty && !points.contains { $0.isRegistered(.reader, exchange) })
+        transport.callerWillWait(watchedBy: nil)
+        #expect(transport.watchedPoints.isEmpty && !points.contains { $0.isRegistered(.reader, transport) })
         stream.close()
         pool.drain()
     }
@@ -263,11 +263,11 @@ struct LimitTests {
         let wake = try await Task(executorPreference: EventLoop.shared) { [options] in
             var conversation = try FTPConversation(location, .list([], .list), options, loop: .shared) {}
             defer { conversation.close() }
-            while conversation.listener == nil {
+            while conversation.dataConnection.listener == nil, !Task.isCancelled {
                 _ = try conversation.advance()
                 await Task.yield()
             }
-            let address = try #require(conversation.listener?.localAddress)
+            let address = try #require(conversation.dataConnection.listener?.localAddress)
             var foreign: [Socket] = []
             for _ in 0..<2 {
                 let socket = try Socket(boundTo: .ip(.v4(IPv4Address(127, 0, 0, 2)), port: 0), .stream)
@@ -276,9 +276,10 @@ struct LimitTests {
             }
             // The rest of this closure is one turn of the loop.
             let control = try #require(conversation.control)
-            let interest = try conversation.accept(control, rejecting: 2)
-            #expect(interest == .readable)
-            let waitPoint = try #require(conversation.block.first).point
+            var connection = conversation.dataConnection
+            let readiness = try connection.accept(of: control, rejecting: 2, &conversation.deferred)
+            #expect(readiness?.interest == .readable)
+            let waitPoint = try #require(readiness).point
             let watcher = EdgeCounter()
             defer { waitPoint.unwatch(.reader, watcher) }
             return waitPoint.watch(.reader, for: .readable, with: watcher)

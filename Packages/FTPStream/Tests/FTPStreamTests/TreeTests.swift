@@ -65,6 +65,30 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
+    /// A name that no file can have stands for others: the lines of a server that ends them with CR, a path, a name that was cut.
+    @Test(arguments: [
+        "x\r-rw-r--r--   1 ann      staff 5 Mar  4  2019 gone.txt", "sub/gone.txt", "gone\0.txt", "../gone.txt",
+    ])
+    func aFolderWithAnImpossibleNameKeepsItsFiles(_ name: String) async throws {
+        let (server, client) = try client(["d": Self.line("a") + Self.line(name)])
+        let folder = try Folder()
+        try folder.write("gone.txt", "precious")
+        let report = try await client.download("d", to: folder.path, options { $0.deletes = true })
+        #expect(folder.names == ["a", "gone.txt"] && report.deleted == 0 && report.files == 1)
+        #expect(report.skipped.map(\.reason) == [.unsafeName])
+        withExtendedLifetime(server) {}
+    }
+
+    /// A fact that cannot be read costs itself, also the type: the file is transferred.
+    @Test(arguments: ["type=file:size=5;modify=20190304000000;", "type=;size=5;", "size=5;", "type=fil;size=5;", ""])
+    func aFileWithoutAKnownTypeIsDownloaded(_ facts: String) async throws {
+        let (server, client) = try client(["d": "type=file;size=5; a\r\n\(facts) b\r\n"])
+        let folder = try Folder()
+        let report = try await client.download("d", to: folder.path, options { $0.deletes = true })
+        #expect(folder.names == ["a", "b"] && folder.text("b") == "hello" && report.skippedCount == 0)
+        withExtendedLifetime(server) {}
+    }
+
     /// The same at the server's side: an upload deletes nothing where lines were not read.
     @Test func anUploadKeepsAFolderWithUnreadLines() async throws {
         let folder = try Folder()
@@ -223,6 +247,34 @@ import Testing
             #expect(
                 report.files == 0 && folder.text(partial) == "hello" && folder.text(name) == (isPartial ? nil : "oh"))
         }
+    }
+
+    /// The offset may also be refused by the transfer (RFC 3659 §5.3): 554 is about the offset, other codes are about the file.
+    @Test(arguments: [554, 550])
+    func anOffsetRefusedByTheTransfer(_ code: Int) async throws {
+        let folder = try Folder()
+        try folder.write("a", "oh")
+        let refused = Locked(false)
+        let server = try CommandServer { line in
+            guard line.hasPrefix("RETR"),
+                refused.withLock({ was in
+                    was
+                        ? false
+                        : {
+                            was = true
+                            return true
+                        }()
+                })
+            else {
+                return nil
+            }
+            return "\(code) Restart offset is not valid."
+        } contents: { command in
+            Array((command.hasPrefix("LIST") ? Self.line("a", size: 5) : "hello").utf8)
+        }
+        let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
+        let report = try await client.download("d", to: folder.path, options { $0.resumes = true })
+        #expect(folder.text("a") == (code == 554 ? "hello" : "oh") && report.skippedCount == (code == 554 ? 0 : 1))
     }
 
     /// The server refuses REST: the whole file replaces the part.

@@ -76,11 +76,10 @@ struct DynamicTable: Sendable {
 
     /// The bytes of all entries.
     var allBytes: [UInt8] {
-        @inline(__always) _read { yield bytes }
+        _read { yield bytes }
     }
 
     /// The position of an entry in ``allBytes``.
-    @inline(__always)
     func entry(_ number: Int) -> TableEntry {
         precondition(number < nextNumber && number >= nextNumber &- count)
         let slot = slots[number & (slots.count &- 1)]
@@ -130,9 +129,7 @@ struct TableEntry: BitwiseCopyable, Sendable {
     var nameLength: Int
     var valueLength: Int
 
-    @inline(__always)
     var name: Range<Int> { Range(uncheckedBounds: (start, start &+ nameLength)) }
 
-    @inline(__always)
     var value: Range<Int> { Range(uncheckedBounds: (start &+ nameLength, start &+ nameLength &+ valueLength)) }
 }

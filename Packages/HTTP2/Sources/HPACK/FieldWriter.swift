@@ -223,12 +223,9 @@ private struct HashChains: Sendable {
         newest[slot] = number
     }
 
-    @inline(__always)
     func newest(_ hash: UInt32) -> Int { newest[Int(hash) & (Self.slotCount - 1)] }
 
-    @inline(__always)
     func hash(_ number: Int) -> UInt32 { links[number & (Self.slotCount - 1)].hash }
 
-    @inline(__always)
     func previous(_ number: Int) -> Int { links[number & (Self.slotCount - 1)].previous }
 }

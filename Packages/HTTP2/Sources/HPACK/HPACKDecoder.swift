@@ -219,7 +219,6 @@ public struct HPACKDecoder: Sendable {
     }
 
     /// Copies the first bytes of an entry, its name or its name and value, and moves `end` behind them.
-    @inline(__always)
     private func copy(_ entry: TableEntry, _ count: Int, into memory: inout MutableRawSpan, at end: inout Int) {
         let range = entry.start..<entry.start + count
         if entry.isStatic {
@@ -303,11 +302,9 @@ private struct EncodedString {
     }
 
     /// The maximum number of bytes of memory that ``decode(_:_:into:at:)`` needs.
-    @inline(__always)
     var maximumLength: Int { isHuffmanCoded ? HuffmanDecoding.maximumLength(ofDecoded: count) : count }
 
     /// Writes the decoded string, and moves `end` behind it.
-    @inline(__always)
     func decode(
         _ bytes: RawSpan, _ huffman: HuffmanCode, into memory: inout MutableRawSpan, at end: inout Int
     ) throws(HPACKError) {

@@ -84,7 +84,6 @@ extension HPACKFields {
     public static func size(name: Int, value: Int) -> Int { name + value + overhead }
 
     /// Ensures that `count` bytes can be written behind the last field, beginning at `offset`.
-    @inline(__always)
     mutating func makeRoom(for count: Int, at offset: Int) {
         let missing = offset + count - bytes.count
         if missing > 0 { grow(by: missing) }
@@ -95,7 +94,6 @@ extension HPACKFields {
     }
 
     /// The memory of ``bytes``. Use ``makeRoom(for:at:)`` before.
-    @inline(__always)
     mutating func write<E: Error>(_ body: (inout MutableRawSpan) throws(E) -> Void) throws(E) {
         var span = bytes.mutableSpan
         var memory = span.mutableBytes
@@ -103,7 +101,6 @@ extension HPACKFields {
     }
 
     /// Whether a field of this size can be kept. Once one has been dropped, so are all that follow.
-    @inline(__always)
     func hasRoom(forSize size: Int, within limits: HPACKLimits) -> Bool {
         droppedCount == 0 && listSize + size <= limits.listSize && endIndex < limits.fieldCount
     }
@@ -116,7 +113,6 @@ extension HPACKFields {
     }
 
     /// Appends a field whose bytes have been written behind the last field, or drops it if a limit says so.
-    @inline(__always)
     mutating func append(
         nameLength: Int, valueLength: Int, isNeverIndexed: Bool, within limits: HPACKLimits
     ) throws(HPACKError) {

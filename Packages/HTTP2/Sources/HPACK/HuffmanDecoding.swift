@@ -25,7 +25,6 @@ enum HuffmanDecoding {
 
     /// Returns the largest number of bytes that `count` bytes can become: the shortest codes have 5 bits. Includes a byte of memory
     /// that a step may overwrite.
-    @inline(__always)
     static func maximumLength(ofDecoded count: Int) -> Int { count * 8 / 5 + 2 }
 
     /// Builds the table of steps.

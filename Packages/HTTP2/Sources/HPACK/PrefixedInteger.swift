@@ -43,7 +43,6 @@ enum PrefixedInteger {
     }
 
     /// Appends an integer behind a pattern of high bits.
-    @inline(__always)
     static func append(_ value: Int, prefix bits: Int, pattern: UInt8, to output: inout [UInt8]) {
         let mask = 1 << bits - 1
         if value < mask {

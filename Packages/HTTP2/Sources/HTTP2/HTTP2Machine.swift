@@ -32,8 +32,8 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
 
     /// The state of the connection.
     var connection: HTTP2Connection {
-        @inline(__always) _read { yield storage.connection }
-        @inline(__always) _modify { yield &storage.connection }
+        _read { yield storage.connection }
+        _modify { yield &storage.connection }
     }
 
     init(_ connection: consuming HTTP2Connection) {

@@ -89,19 +89,15 @@ struct FramingFields {
 
         private static var repeated: UInt32 { 1 << 31 }
 
-        @inline(__always)
         mutating func add(_ index: Int) {
             packed = packed == 0 ? UInt32(truncatingIfNeeded: index &+ 1) : packed | Self.repeated
         }
 
-        @inline(__always)
         var isRepeated: Bool { packed >= Self.repeated }
 
         /// The index of the only one.
-        @inline(__always)
         var single: Int? { packed == 0 || isRepeated ? nil : Int(packed) &- 1 }
 
-        @inline(__always)
         var first: Int? { packed == 0 ? nil : Int(packed & ~Self.repeated) &- 1 }
     }
 
@@ -187,7 +183,6 @@ struct FramingFields {
         return version >= .http11 && !options(of: proxyConnections, "proxy-connection", in: storage).closes
     }
 
-    @inline(__always)
     private func options(
         of found: Occurrences, _ name: StaticString, in storage: HeadStorage
     ) -> (closes: Bool, keepsAlive: Bool) {
@@ -202,7 +197,6 @@ struct FramingFields {
     }
 
     /// The value of `Content-Length` (RFC 9110 §8.6), or nil if the field is absent.
-    @inline(__always)
     func contentLength(in storage: HeadStorage) throws(HTTPMessageError) -> Int64? {
         guard let index = lengths.first else { return nil }
         if !lengths.isRepeated, let length = Self.number(storage.slice(storage.slots[index].value)) { return length }
@@ -239,7 +233,6 @@ struct FramingFields {
     }
 
     /// The framing that `Transfer-Encoding` specifies, `chunked` or `untilClose`, or nil if the field is absent.
-    @inline(__always)
     func transferEncoding(in storage: HeadStorage, hasLength: Bool) throws(HTTPMessageError) -> BodyFraming? {
         guard let index = transferEncodings.first else { return nil }
         if version < .http11, !leniency.contains(.transferEncodingInHTTP10) {

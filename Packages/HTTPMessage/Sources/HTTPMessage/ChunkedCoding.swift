@@ -155,7 +155,6 @@ struct ChunkLine {
         }
     }
 
-    @inline(__always)
     private static func hexadecimal(_ byte: UInt8) -> Int64? {
         if HTTPGrammar.isDigit(byte) { return Int64(byte &- UInt8(ascii: "0")) }
         let letter = (byte | 0x20) &- UInt8(ascii: "a")

@@ -112,8 +112,9 @@ public struct ExchangeMachine: Sendable {
         /// Read or send the body of the final response, with this framing, then call ``ExchangeMachine/endResponse()``. For
         /// `.none`, the response is complete already.
         ///
-        /// If `stopsRequest` is true, the request is incomplete, and a client must not send the rest of it: the server has
-        /// rejected the request or does not need its body (RFC 9110 §10.1.1, RFC 9112 §9.5).
+        /// If `stopsRequest` is true, a client must not send the rest of the request, if any is left: the server has rejected it or
+        /// does not need its body (RFC 9110 §10.1.1, RFC 9112 §9.5). A driver that reports a head before it has sent it may have to
+        /// stop even within that.
         case body(BodyFraming, stopsRequest: Bool)
         /// Switch protocols: all further bytes belong to the tunnel or the other protocol.
         case switchProtocol
@@ -283,13 +284,14 @@ extension ExchangeMachine {
     /// - Parameters:
     ///   - head: The head that is sent or was received.
     ///   - leniency: The tolerated deviations in the framing fields.
+    ///   - name: The protocol that a 101 must choose: the value of `Upgrade` in the request; nil for any.
     /// - Returns: The next action.
-    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` if no response is expected, or if the response switches protocols without an
-    ///   offer in the request; ``HTTPMessageError/Code/tooManyInterimResponses``; and the errors of
+    /// - Throws: ``HTTPMessageError/Code/outOfOrder`` if no response is expected, or if the response switches to a protocol that the
+    ///   request has not offered (RFC 9110 §7.8); ``HTTPMessageError/Code/tooManyInterimResponses``; and the errors of
     ///   ``BodyFraming/of(_:to:leniency:)``.
     @discardableResult
     public mutating func beginResponse(
-        _ head: HTTPResponse, leniency: HTTPLeniency = .strict
+        _ head: HTTPResponse, leniency: HTTPLeniency = .strict, offering name: @autoclosure () -> String? = nil
     ) throws(HTTPMessageError) -> ResponseAction {
         let startLine = head.startLine
         let status = Int(startLine.status ?? 200)
@@ -298,6 +300,9 @@ extension ExchangeMachine {
             interimCount += 1
             guard interimCount <= HTTPLimits.interimResponses else { throw fail(.tooManyInterimResponses, .response) }
             return status == 100 && permitBody() ? .continueRequest : .interim
+        }
+        if status == 101, let name = name(), !ExchangeMachine.accepts(head, offering: name) {
+            throw fail(.outOfOrder, .response)
         }
         let fields = FramingFields(head.fields.storage, startLine.version, leniency)
         let framing: BodyFraming
@@ -337,7 +342,7 @@ extension ExchangeMachine {
             return .switchProtocol
         }
         try move(.response, .head)
-        let stopsRequest = request == .held || (request == .body && status >= 300)
+        let stopsRequest = request == .held || status >= 300
         self.isPersistent = self.isPersistent && isPersistent && framing != .untilClose
         // The client may or may not send the waiting body, so the start of the next request is unknown.
         if request == .held { request = .last }
@@ -381,12 +386,8 @@ extension ExchangeMachine {
 // MARK: - Decisions of a client
 
 extension ExchangeMachine {
-    /// Whether a response that switches protocols has chosen the one that the request offered (RFC 9110 §7.8).
-    ///
-    /// - Parameters:
-    ///   - response: A 101.
-    ///   - name: The value of `Upgrade` in the request. Names of protocols are compared without regard to case.
-    public static func accepts(_ response: HTTPResponse, offering name: String) -> Bool {
+    /// Whether a 101 has chosen the protocol that the request offered. Names of protocols are compared without regard to case.
+    private static func accepts(_ response: HTTPResponse, offering name: String) -> Bool {
         response.fields[.upgrade]?.utf8.elementsEqual(name.utf8) {
             HTTPGrammar.lowercased($0) == HTTPGrammar.lowercased($1)
         } ?? false
@@ -400,6 +401,14 @@ extension ExchangeMachine {
         request == .held && status == .expectationFailed
     }
 
+    /// Whether a response may have crossed a request that was sent on an idle connection: the server has not seen the request, which
+    /// may be sent again on another connection (RFC 9110 §15.5.9).
+    ///
+    /// - Parameter status: The status of the final response.
+    public func hasCrossed(_ status: HTTPStatus) -> Bool {
+        status == .requestTimeout && interimCount == 0 && method.isIdempotent
+    }
+
     /// Whether the request may be sent again on another connection, because this one has failed.
     ///
     /// It may if no response has begun, and either the server cannot have begun to process the request, or the method is idempotent
@@ -411,7 +420,7 @@ extension ExchangeMachine {
     }
 
     /// Makes this exchange the last one of the connection if a server has refused a request of which much was sent. To be called after
-    /// ``beginResponse(_:leniency:)``.
+    /// ``beginResponse(_:leniency:offering:)``.
     ///
     /// Such a server may not have read the request, and reads it as the next one, or never reads the next one (squid 5.7).
     ///
@@ -473,7 +482,6 @@ extension ExchangeMachine {
     }
 
     /// Marks complete messages as the last ones if the connection does not persist.
-    @inline(__always)
     private mutating func settle() {
         if isPersistent { return }
         if request == .done { request = .last }

@@ -205,13 +205,11 @@ extension HTTPGrammar {
 }
 
 extension SIMD8<UInt8> {
-    @inline(__always)
     fileprivate var hasNoTopBit: Bool { unsafeBitCast(self, to: UInt64.self) & 0x8080_8080_8080_8080 == 0 }
 }
 
 extension UnsafeMutablePointer<UInt8> {
     /// Copies bytes to an offset.
-    @inline(__always)
     fileprivate func copy(_ source: RawSpan, to offset: Int) {
         source.withUnsafeBytes { source in
             guard let base = source.baseAddress else { return }
@@ -220,7 +218,6 @@ extension UnsafeMutablePointer<UInt8> {
     }
 
     /// Writes CR LF at an offset.
-    @inline(__always)
     fileprivate func endLine(at offset: Int) {
         self[offset] = HTTPGrammar.cr
         self[offset &+ 1] = HTTPGrammar.lf

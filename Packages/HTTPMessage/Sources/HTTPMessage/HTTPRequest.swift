@@ -102,7 +102,6 @@ public struct HTTPRequest: Hashable, Sendable {
             parsed: builder.fields(after: method, target, versionBytes.span.bytes, StartLine(version: version)))
     }
 
-    @inline(__always)
     init(parsed fields: HTTPFields) {
         head = MessageHead(parsed: fields)
     }
@@ -135,7 +134,6 @@ public struct HTTPRequest: Hashable, Sendable {
 
     /// The fields in order.
     public var fields: HTTPFields {
-        @inline(__always)
         get { head.storedFields }
         _modify { yield &head.fields }
         set { head.fields = newValue }
@@ -173,7 +171,6 @@ public struct HTTPRequest: Hashable, Sendable {
     }
 
     /// Appends the head, including the empty line that ends it. Does not allocate if `output` has sufficient capacity.
-    @inline(__always)
     public func serializeHead(into output: inout [UInt8]) {
         head.write(to: &output)
     }
@@ -181,7 +178,6 @@ public struct HTTPRequest: Hashable, Sendable {
     /// Appends the request line and the field lines, without the empty line that ends the head.
     ///
     /// The caller can append further field lines, and must append the empty line.
-    @inline(__always)
     public func serializeOpenHead(into output: inout [UInt8]) {
         head.writeOpen(to: &output)
     }

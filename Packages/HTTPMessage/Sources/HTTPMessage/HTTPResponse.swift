@@ -80,7 +80,6 @@ public struct HTTPResponse: Hashable, Sendable {
             parsed: builder.fields(after: versionBytes.span.bytes, code.span.bytes, reason.utf8.span.bytes, line))
     }
 
-    @inline(__always)
     init(parsed fields: HTTPFields) {
         head = MessageHead(parsed: fields)
     }
@@ -95,7 +94,6 @@ public struct HTTPResponse: Hashable, Sendable {
         link = url == nil && !isFileComplete ? nil : MessageURL(url, isFileComplete: isFileComplete)
     }
 
-    @inline(__always)
     var startLine: StartLine { head.startLine }
 
     /// The status code. Replaces `CFHTTPMessageGetResponseStatusCode`.
@@ -118,7 +116,6 @@ public struct HTTPResponse: Hashable, Sendable {
 
     /// The fields in order.
     public var fields: HTTPFields {
-        @inline(__always)
         get { head.storedFields }
         _modify { yield &head.fields }
         set { head.fields = newValue }
@@ -144,7 +141,6 @@ public struct HTTPResponse: Hashable, Sendable {
     }
 
     /// Appends the head, including the empty line that ends it. Does not allocate if `output` has sufficient capacity.
-    @inline(__always)
     public func serializeHead(into output: inout [UInt8]) {
         head.write(to: &output)
     }
@@ -152,7 +148,6 @@ public struct HTTPResponse: Hashable, Sendable {
     /// Appends the status line and the field lines, without the empty line that ends the head.
     ///
     /// The caller can append further field lines, and must append the empty line.
-    @inline(__always)
     public func serializeOpenHead(into output: inout [UInt8]) {
         head.writeOpen(to: &output)
     }

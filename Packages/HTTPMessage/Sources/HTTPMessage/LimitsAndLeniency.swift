@@ -43,6 +43,9 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     public static let anyTargetForm = HTTPLeniency(rawValue: 1 << 7)
 
     /// Accepts control characters other than NUL, CR and LF in field values and reason phrases (RFC 9110 §5.5).
+    ///
+    /// They are kept in the value as a string, and are spaces in a head that is serialized. A program that prints values on a terminal
+    /// prints the serialized ones (``HTTPFields/forEachRawField(_:)``).
     public static let controlCharactersInValues = HTTPLeniency(rawValue: 1 << 8)
 
     /// Treats a response that does not begin with `HTTP/` as HTTP/0.9: it has no head, and all bytes are body.
@@ -107,12 +110,13 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     /// RFC 9112 requires user agents to accept folded lines, and allows recipients to accept lone line feeds in the
     /// head. It lets the recipient decide about conflicting lengths, and all common clients resolve them alike. Bytes
     /// after the last message are discarded with the connection, and forbidden trailer fields are dropped. Blanks after a
-    /// chunk size and around the parts of chunk extensions are skipped, and so are empty extensions and transfer codings. Radio streams
-    /// begin with `ICY`.
+    /// chunk size and around the parts of chunk extensions are skipped, and so are empty extensions and transfer codings. Control
+    /// characters in a value delimit nothing. Radio streams begin with `ICY`.
     public static let client: HTTPLeniency = [
         .bareLineFeed, .foldedLines, .repeatedContentLength, .transferEncodingOverridesLength,
         .transferEncodingInHTTP10, .dataAfterLastMessage, .forbiddenTrailers, .paddedChunkSizes,
         .whitespaceInChunkLines, .emptyChunkExtensions, .emptyTransferCodings, .shoutcastStatusLine,
+        .controlCharactersInValues,
     ]
 }
 

@@ -20,10 +20,11 @@ extension HTTPFields {
         Set(rawElements(of: .connection).map { HTTPGrammar.text($0.map(HTTPGrammar.lowercased)) })
     }
 
-    /// The content codings of the body in the order in which they were applied, in lower case and without `identity` (RFC 9110 §8.4).
+    /// The content codings of the body in the order in which they were applied, in lower case and without `identity` (RFC 9110 §8.4),
+    /// for which some servers write `none`.
     public var contentCodings: [String] {
         rawElements(of: .contentEncoding).map { HTTPGrammar.text($0.map(HTTPGrammar.lowercased)) }
-            .filter { $0 != "identity" }
+            .filter { $0 != "identity" && $0 != "none" }
     }
 
     /// The elements of all fields with a name whose value is a list of tokens, without surrounding whitespace (RFC 9110 §5.6.1).

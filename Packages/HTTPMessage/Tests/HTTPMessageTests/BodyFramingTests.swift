@@ -108,6 +108,16 @@ import Testing
         #expect(try framing(request: ["Transfer-Encoding: bogus, chunked"], .unknownTransferCodings) == .chunked)
     }
 
+    @Test(
+        "a control character in a framing field is never skipped",
+        arguments: [
+            "Content-Length: 5\u{1}", "Content-Length: \u{C}5", "Transfer-Encoding: chunked\u{B}",
+            "Transfer-Encoding: \u{B}chunked",
+        ])
+    func controlCharacters(line: String) {
+        #expect(throws: HTTPMessageError.self) { try framing(response: [line], .client) }
+    }
+
     @Test func toleratesRepeatedEqualLengths() throws {
         #expect(
             try framing(response: ["Content-Length: 6,6", "Content-Length: 6 , 6"], .repeatedContentLength)

@@ -178,8 +178,10 @@ import Testing
         ([.request(length), .response(302)], "body(HTTPMessage.BodyFraming.length(5), stopsRequest: true)"),
         (
             [.request(length), .endRequest, .response(413)],
-            "body(HTTPMessage.BodyFraming.length(5), stopsRequest: false)"
+            "body(HTTPMessage.BodyFraming.length(5), stopsRequest: true)"
         ),
+        // The head may not have been sent to its end.
+        ([.request([], .get), .response(404)], "body(HTTPMessage.BodyFraming.length(5), stopsRequest: true)"),
         ([.request([], .connect), .response(200, [])], "switchProtocol"),
     ])
     func action(_ steps: [Step], _ action: String) throws {
@@ -298,7 +300,16 @@ import Testing
     ])
     func onlyTheOfferedProtocolIsAccepted(_ lines: [String], _ isAccepted: Bool) throws {
         let response = try responseHead(101, lines)
-        #expect(Machine.accepts(response, offering: "websocket") == isAccepted)
+        var machine = Machine(.client)
+        try machine.beginRequest(.get, framing: .none, offersSwitch: true)
+        if isAccepted {
+            #expect(try machine.beginResponse(response, offering: "websocket") == .switchProtocol)
+        } else {
+            let error = #expect(throws: HTTPMessageError.self) {
+                try machine.beginResponse(response, offering: "websocket")
+            }
+            #expect(error?.code == .outOfOrder && machine.outcome == .close)
+        }
     }
 
     /// RFC 9110 §10.1.1. Once the body is being sent, a 417 is a response like others.
@@ -309,6 +320,15 @@ import Testing
     ])
     func aBodyThatWaitsCanBeRefused(_ steps: [Step], _ status: Int, _ isRefused: Bool) throws {
         #expect(try play(.client, steps).isExpectationRefused(by: #require(HTTPStatus(status))) == isRefused)
+    }
+
+    /// RFC 9110 §15.5.9.
+    @Test(arguments: [
+        ([Step.request([], .get)], 408, true), ([.request([], .get)], 400, false), ([.request([], .post)], 408, false),
+        ([.request([], .get), .response(103, [])], 408, false), ([.request([], .put)], 408, true),
+    ])
+    func aTimeoutMayHaveCrossedTheRequest(_ steps: [Step], _ status: Int, _ hasCrossed: Bool) throws {
+        #expect(try play(.client, steps).hasCrossed(#require(HTTPStatus(status))) == hasCrossed)
     }
 
     /// RFC 9110 §9.2.2.

@@ -205,6 +205,22 @@ import Testing
         }
     }
 
+    /// Every byte that delimits nothing: the value is kept, and a space when it is passed on. A request is refused.
+    @Test(arguments: (1...0x1F).filter { $0 != 0x0A && $0 != 0x0D } + [0x7F])
+    func aClientKeepsAResponseWithAControlCharacter(byte: UInt8) throws {
+        let head = Array("HTTP/1.1 200 OK\r\nA: a\u{1}b\r\nB: c\r\n\r\n".utf8).map { $0 == 1 ? byte : $0 }
+        var parser = HeadParser(.response, leniency: .client)
+        #expect(try parser.parse(head.span.bytes) == .complete(byteCount: head.count))
+        let fields = try parser.makeResponse(from: head.span.bytes).fields
+        #expect(
+            fields["A"].map { Array($0.utf8) } == [UInt8(ascii: "a"), byte, UInt8(ascii: "b")] && fields["B"] == "c")
+        var written: [[UInt8]] = []
+        fields.forEachRawField { _, value in written.append(value.withUnsafeBytes { Array($0) }) }
+        #expect(written.first == Array((byte == 9 ? "a\tb" : "a b").utf8))
+        let request = Array("GET / HTTP/1.0\r\nA: a\u{1}b\r\n\r\n".utf8).map { $0 == 1 ? byte : $0 }
+        guard case .failure = parseHead(.request, bytes: request) else { return #expect(byte == 9) }
+    }
+
     @Test func noFlagAllowsNULOrLineEndingsInValues() {
         let all = HTTPLeniency(rawValue: .max)
         #expect(

@@ -105,7 +105,7 @@ import Testing
         var response = try HTTPResponse(status: .ok)
         try response.fields.set("2", for: .contentLength)
         var written = 0
-        while written < 10_000 {
+        while written < 10_000, !Task.isCancelled {
             guard pending.count > 0 else {
                 await Task.yield()
                 continue

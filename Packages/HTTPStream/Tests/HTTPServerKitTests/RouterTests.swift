@@ -288,7 +288,7 @@ import Testing
         async let response = HTTPSession().get(url)
         for await _ in begun {}
         kill(getpid(), SIGUSR2)
-        while !server.listener.isStopping { await Task.yield() }
+        while !server.listener.isStopping, !Task.isCancelled { await Task.yield() }
         release.finish()
         #expect(try await response.text == "done")
         try await running.value
@@ -301,7 +301,7 @@ import Testing
             stoppingOn: [.init(rawValue: SIGWINCH)], within: .zero,
             beforeServing: {
                 kill(getpid(), SIGWINCH)
-                while !server.listener.isStopping { await Task.yield() }
+                while !server.listener.isStopping, !Task.isCancelled { await Task.yield() }
             }
         ) { _ in }
         await #expect(throws: StreamError.closed) { try await server.run(stoppingOn: []) { _ in } }

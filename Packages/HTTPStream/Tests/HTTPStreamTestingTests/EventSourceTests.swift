@@ -74,7 +74,7 @@ import Testing
             response.fields = ["Content-Type": "text/event-stream"]
             try await exchange.begin(response)
             try await exchange.write(Array("data: one\n\n".utf8))
-            while (try? await exchange.write(Array(":\n".utf8))) != nil { await Task.yield() }
+            while (try? await exchange.write(Array(":\n".utf8))) != nil, !Task.isCancelled { await Task.yield() }
             closed.provide(())
         }
     }

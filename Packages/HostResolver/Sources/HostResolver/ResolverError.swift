@@ -262,17 +262,6 @@ extension ResolverError {
         @unknown default: self.init(.busy, name: name)
         }
     }
-
-    /// Creates an error for a call that no thread could make.
-    init(_ refusal: BlockingThreads.Refusal) {
-        let busy = ResolverError(
-            .busy, detail: "\(SystemResolver.maximumWaitingLookups) lookups are already waiting for a thread")
-        switch refusal {
-        case .queueIsFull: self = busy
-        case .noThread(let number): self.init(errno: number)
-        @unknown default: self = busy
-        }
-    }
 }
 
 /// The `EAI_` numbers of Darwin's `netdb.h`. Code written for CFHost compares with these; Linux numbers them

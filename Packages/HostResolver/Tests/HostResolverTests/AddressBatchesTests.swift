@@ -36,7 +36,7 @@ struct AddressBatchesTests {
             #expect(resolver.cancelledCount == 1)
             await #expect(throws: ResolverError(.cancelled, name: name)) { try await iterator.next() }
         }
-        while resolver.requests.isEmpty { await Task.yield() }
+        while resolver.requests.isEmpty, !Task.isCancelled { await Task.yield() }
         task.cancel()
         await task.value
     }

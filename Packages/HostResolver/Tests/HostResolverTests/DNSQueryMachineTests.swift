@@ -280,6 +280,97 @@ import Testing
         #expect(try #require(rig.sent()).server == Self.servers[1])
     }
 
+    private static func addresses(_ count: UInt8) -> (inout DNSMessage) -> Void {
+        { message in
+            message.header.isTruncated = true
+            message.answers = (0..<count).map {
+                DNSRecord(message.questions[0].name, timeToLive: 60, .a(IPv4Address(192, 0, 2, $0)))
+            }
+        }
+    }
+
+    /// The records of the answer; nil if the query has not succeeded. All answers of these tests are truncated.
+    private static func truncatedCount(_ rig: Rig) -> Int? {
+        guard case .finish(.success(let message)) = rig.next(), message.header.isTruncated else { return nil }
+        return message.answers.count
+    }
+
+    /// Once each server has failed, the records that have arrived are the answer, however TCP has failed. There is no second round.
+    @Test(arguments: [.unreachable, .connectionFailed, nil] as [ServerOutcome.Result?])
+    func aTruncatedAnswerIsTheLastResort(_ failure: ServerOutcome.Result?) throws {
+        let rig = Rig { $0.usesEDNS = false }
+        rig.receive(try #require(rig.sent()), Self.addresses(2))
+        let overTCP = try #require(rig.sent())
+        #expect(overTCP.transport == .tcp)
+        if let failure {
+            rig.machine.failed(overTCP.number, failure, now: rig.now)
+        } else {
+            #expect(rig.passTime() == .seconds(4))
+        }
+        let next = try #require(rig.sent())
+        #expect(next.server == Self.servers[1] && next.transport == .udp)
+        rig.receive(next) { $0.header.shortResponseCode = 2 }
+        #expect(Self.truncatedCount(rig) == 2)
+        #expect(rig.machine.outcomes.map(\.result) == [failure ?? .timedOut, .serverFailure])
+    }
+
+    @Test func theWholeAnswerOfAnotherServerIsTaken() throws {
+        let rig = Rig { $0.usesEDNS = false }
+        rig.receive(try #require(rig.sent()), Self.addresses(2))
+        rig.machine.failed(try #require(rig.sent()).number, .unreachable, now: rig.now)
+        rig.receive(try #require(rig.sent()))
+        #expect(rig.isFinished && Self.truncatedCount(rig) == nil)
+    }
+
+    /// The query without EDNS has a smaller answer, and an answer that comes late counts as well.
+    @Test func theTruncatedAnswerWithTheMostRecordsCounts() throws {
+        let rig = Rig { $0.servers = [Self.servers[0]] }
+        let sent = try #require(rig.sent())
+        rig.receive(sent, Self.addresses(3))
+        rig.machine.failed(try #require(rig.sent()).number, .connectionFailed, now: rig.now)
+        let plain = try #require(rig.sent())
+        rig.receive(plain, Self.addresses(1))
+        let late = rig.copy()
+        late.receive(sent, Self.addresses(4))
+        for (rig, count) in [(rig, 3), (late, 4)] {
+            rig.machine.failed(try #require(rig.sent()).number, .connectionFailed, now: rig.now)
+            #expect(Self.truncatedCount(rig) == count)
+        }
+    }
+
+    /// A truncated answer without records of the type, with an error, or with another case of the question is no answer.
+    @Test(arguments: ["none", "another type", "SERVFAIL", "another case", "misplaced EDNS"])
+    func aTruncatedAnswerThatCannotBeUsedIsNotTaken(_ kind: String) throws {
+        let rig = Rig { $0.servers = [Self.servers[0]] }
+        while let sent = rig.sent() {
+            guard sent.transport == .udp else {
+                rig.machine.failed(sent.number, .unreachable, now: rig.now)
+                continue
+            }
+            rig.receive(sent) { message in
+                Self.addresses(2)(&message)
+                switch kind {
+                case "none": message.answers = []
+                case "another type":
+                    message.answers = [DNSRecord(message.questions[0].name, timeToLive: 60, .txt([[1]]))]
+                case "SERVFAIL": message.header.shortResponseCode = 2
+                case "another case": message.questions[0].name = Self.folded
+                default: message.answers.append(message.additionals.removeLast())
+                }
+            }
+        }
+        #expect(rig.error()?.code == .temporaryFailure)
+        #expect(rig.machine.outcomes.map(\.result) == [.unreachable, .unreachable])
+    }
+
+    /// Two answers without a random case must agree as a whole.
+    @Test func aTruncatedAnswerConfirmsNoOther() throws {
+        let rig = try rigWithoutTCP(.unreachable)
+        rig.receive(try #require(rig.sent()), Self.addresses(2))
+        while let sent = rig.sent() { rig.machine.failed(sent.number, .unreachable, now: rig.now) }
+        #expect(rig.error()?.code == .temporaryFailure)
+    }
+
     /// A way in which a server, or a box in front of it, breaks EDNS.
     enum Breakage: CaseIterable {
         case silence, formatError, notImplemented, badVersion, serverFailure, refused, unknownCode, noRecursion

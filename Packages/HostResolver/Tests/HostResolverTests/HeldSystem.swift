@@ -25,7 +25,7 @@ final class HeldSystem: Sendable {
     init(
         configured: AddressFamilies = .all, threadLimit: Int = 16, longestQueue: Int = 4096,
         idleTime: Duration = .seconds(10), reverseTimeout: Duration = SystemResolver.reverseTimeout,
-        hosts: String = ""
+        secondFamilyTime: Duration = AddressRequest.secondFamilyTime, hosts: String = ""
     ) {
         let held = Shared()
         self.held = held
@@ -49,7 +49,8 @@ final class HeldSystem: Sendable {
             names: { subject in call(subject.description).map { $0.map(\.description) } },
             configuredFamilies: { configured },
             hosts: { HostsFile(parsing: hosts) })
-        resolver = SystemResolver(calls: calls, threads: threads, reverseTimeout: reverseTimeout)
+        resolver = SystemResolver(
+            calls: calls, threads: threads, reverseTimeout: reverseTimeout, secondFamilyTime: secondFamilyTime)
     }
 
     /// The calls made so far.
@@ -72,6 +73,6 @@ final class HeldSystem: Sendable {
 
     /// Waits until `count` calls have been made.
     func untilCalls(_ count: Int) async {
-        while calls.count < count { await Task.yield() }
+        while calls.count < count, !Task.isCancelled { await Task.yield() }
     }
 }

@@ -95,8 +95,8 @@ import Testing
             }
         }
         async let blocked: Void = onThread { block(nil) }
-        while resolver.requests.isEmpty { await Task.yield() }
-        while resolver.cancelledCount == 0 {
+        while resolver.requests.isEmpty, !Task.isCancelled { await Task.yield() }
+        while resolver.cancelledCount == 0, !Task.isCancelled {
             host.cancel(.addresses)
             await Task.yield()
         }
@@ -149,7 +149,7 @@ import Testing
         #expect(throws: ResolverError.self) { try host.start(.names) }
         await #expect(throws: ResolverError.self) { try await host.names() }
         clock.advance()
-        while calls.withLock({ $0.isEmpty }) { await Task.yield() }
+        while calls.withLock({ $0.isEmpty }), !Task.isCancelled { await Task.yield() }
         #expect(calls.withLock { $0 } == [nil])
         #expect(host.addresses.value?.count == 2)
         // A new start drops the old result.
@@ -199,16 +199,16 @@ import Testing
         let calls = Locked(0)
         host.setClient { _, _, _ in calls.withLock { $0 += 1 } }
         try host.start(.addresses)
-        while !host.addresses.hasBeenResolved { await Task.yield() }
+        while !host.addresses.hasBeenResolved, !Task.isCancelled { await Task.yield() }
         #expect(calls.withLock { $0 } == 0)
         host.schedule(on: .queue(queue))
         host.schedule(on: .queue(queue))
-        while calls.withLock({ $0 }) == 0 { await Task.yield() }
+        while calls.withLock({ $0 }) == 0, !Task.isCancelled { await Task.yield() }
         queue.sync {}
         #expect(calls.withLock { $0 } == 1)
         host.unschedule(from: .queue(queue))
         try host.start(.addresses)
-        while !host.addresses.hasBeenResolved { await Task.yield() }
+        while !host.addresses.hasBeenResolved, !Task.isCancelled { await Task.yield() }
         queue.sync {}
         #expect(calls.withLock { $0 } == 1)
     }
@@ -223,7 +223,7 @@ import Testing
         let calls = Locked(0)
         host.setClient { _, _, _ in calls.withLock { $0 += 1 } }
         try host.start(.addresses)
-        while calls.withLock({ $0 }) == 0 { await Task.yield() }
+        while calls.withLock({ $0 }) == 0, !Task.isCancelled { await Task.yield() }
         stopped.resume()
         for queue in [stopped, queue] { queue.sync {} }
         #expect(calls.withLock { $0 } == 1)
@@ -306,7 +306,7 @@ import Testing
         let resolver = scripted()
         let host = HostLookup(name: "silent.example.org", resolver: resolver)
         let task = Task { try await host.addresses() }
-        while resolver.requests.isEmpty { await Task.yield() }
+        while resolver.requests.isEmpty, !Task.isCancelled { await Task.yield() }
         task.cancel()
         await #expect(throws: ResolverError(.cancelled, name: "silent.example.org")) { try await task.value }
         #expect(resolver.cancelledCount == 1)

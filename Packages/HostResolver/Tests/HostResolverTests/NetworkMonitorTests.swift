@@ -69,7 +69,7 @@ import Testing
     @Test func callsOnTheTargetUntilTheSubscriptionEnds() async throws {
         let changes = Locked<[NetworkChange]>([])
         func waitForCalls(_ count: Int) async {
-            while changes.withLock({ $0.count }) < count { await Task.yield() }
+            while changes.withLock({ $0.count }) < count, !Task.isCancelled { await Task.yield() }
         }
         let monitor = Locked<NetworkMonitor?>(try NetworkMonitor())
         weak let weakMonitor = monitor.withLock { $0 }

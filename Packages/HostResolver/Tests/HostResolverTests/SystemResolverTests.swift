@@ -98,7 +98,7 @@ import Testing
         let name = try HostName("one.example")
         try await withThrowingTaskGroup(of: [IPAddress].self) { group in
             for _ in 0..<50 { group.addTask { try await system.resolver.addresses(of: name) } }
-            while system.resolver.waitingCount < 50 { await Task.yield() }
+            while system.resolver.waitingCount < 50, !Task.isCancelled { await Task.yield() }
             await system.untilCalls(1)
             system.release(.success(answer))
             for try await found in group { #expect(found == answer) }
@@ -121,9 +121,9 @@ import Testing
         await system.untilCalls(1)
         async let second: Void = onThread(ask)
         let task = Task { try await system.resolver.addresses(of: name) }
-        while system.resolver.waitingCount < 2 { await Task.yield() }
+        while system.resolver.waitingCount < 2, !Task.isCancelled { await Task.yield() }
         let impatient = Task { try await system.resolver.addresses(of: name) }
-        while system.resolver.waitingCount < 3 { await Task.yield() }
+        while system.resolver.waitingCount < 3, !Task.isCancelled { await Task.yield() }
         impatient.cancel()
         await #expect(throws: ResolverError(.cancelled, name: "one.example")) { try await impatient.value }
         system.release(.success(answer))
@@ -179,7 +179,7 @@ import Testing
         }
         await system.untilCalls(3)
         #expect(system.threads.threadCount == 3)
-        while codes.withLock({ $0.isEmpty }) { await Task.yield() }
+        while codes.withLock({ $0.isEmpty }), !Task.isCancelled { await Task.yield() }
         #expect(codes.withLock { $0 } == [.busy])
         // Queued lookups are withdrawn. Running calls continue, and their threads become available again.
         for token in tokens.dropLast() { #expect(token.cancel()) }
@@ -194,7 +194,7 @@ import Testing
         let system = HeldSystem(idleTime: .milliseconds(1))
         system.release(.success(answer))
         _ = try await system.resolver.addresses(of: "a.example")
-        while system.threads.threadCount > 0 { await Task.yield() }
+        while system.threads.threadCount > 0, !Task.isCancelled { await Task.yield() }
         #expect(try await system.resolver.addresses(of: "b.example") == answer)
     }
 
@@ -209,6 +209,56 @@ import Testing
         }
         #expect(families == .all)
         #expect(system.calls.sorted() == ["a.example4", "a.example6"])
+    }
+
+    /// The C library would look in the DNS for the family that the hosts file lacks.
+    @Test func aHostInTheHostsFileIsLookedUpOnce() async throws {
+        let system = HeldSystem(hosts: "192.0.2.1 a.example")
+        system.release(.success(answer))
+        for try await batch in system.resolver.addressBatches(of: try HostName("a.example")) {
+            #expect(batch == AddressBatch(answer, families: .all))
+        }
+        #expect(system.calls == ["a.example"])
+    }
+
+    /// The call for both families lasts, as where a firewall drops the queries for IPv6.
+    @Test(.timeLimit(.minutes(5))) func aSilentFamilyDoesNotHoldTheLookup() async throws {
+        let system = HeldSystem(secondFamilyTime: .zero)
+        system.release(.success(answer), for: "a.example4")
+        let host = HostLookup(name: "a.example", resolver: system.resolver)
+        #expect(try await host.addresses() == answer.map { .ip($0, port: 0) })
+        let found = Locked<[IPAddress]>([])
+        await onThread {
+            let result = try? system.resolver.addresses(of: "a.example", until: .now + .seconds(3600))
+            found.withLock { $0 = result ?? [] }
+        }
+        #expect(found.withLock { $0 } == answer)
+        // Both lookups share the call for both families.
+        #expect(system.calls.sorted() == ["a.example", "a.example4", "a.example4"])
+        system.release(.success([]))
+    }
+
+    /// Without IPv4 addresses, or if the machine cannot use them, the call for both families has the answer.
+    @Test(.timeLimit(.minutes(5))) func bothFamiliesAreWaitedFor() async throws {
+        let six = [IPAddress("2001:db8::1")!]
+        let system = HeldSystem(secondFamilyTime: .zero)
+        system.release(.failure(ResolverError(.noData)), for: "a.example4")
+        async let found = system.resolver.addresses(of: "a.example")
+        await system.untilCalls(2)
+        system.release(.success(six))
+        #expect(try await found == six)
+
+        let machine = HeldSystem(configured: .v6, secondFamilyTime: .zero)
+        machine.release(.success(answer), for: "a.example4")
+        async let other = machine.resolver.addresses(of: "a.example")
+        // A lookup that does deliver IPv4 alone takes all steps that this one must not take.
+        let control = HeldSystem(secondFamilyTime: .zero)
+        control.release(.success(answer), for: "a.example4")
+        #expect(try await control.resolver.addresses(of: "a.example") == answer)
+        machine.release(.success(six))
+        #expect(try await other == six)
+        #expect(machine.calls == ["a.example6"])
+        control.release(.success([]))
     }
 
     @Test func combinesTheFailuresOfBothFamilies() async throws {
@@ -256,7 +306,7 @@ import Testing
                 if isCancelled, token.cancel() { done.resume() }
             }
             box = nil
-            while weakBox != nil { await Task.yield() }
+            while weakBox != nil, !Task.isCancelled { await Task.yield() }
         }
     }
 

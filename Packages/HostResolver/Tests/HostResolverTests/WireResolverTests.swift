@@ -11,13 +11,16 @@ import Testing
 
     /// Runs `body` with a server and a resolver that queries it.
     private func with(
-        cacheLimit: Int = 0, change: (inout ResolverConfiguration) -> Void = { _ in },
+        cacheLimit: Int = 0, secondFamilyTime: Duration = AddressRequest.secondFamilyTime,
+        change: (inout ResolverConfiguration) -> Void = { _ in },
         hosts: HostsFile = noHosts, _ behaviour: @escaping LoopbackDNSServer.Behaviour,
         _ body: (LoopbackDNSServer, WireResolver) async throws -> Void
     ) async throws {
         let server = try LoopbackDNSServer(behaviour)
         defer { server.stop() }
-        let resolver = WireResolver(configuration: server.configuration(change), hosts: hosts, cacheLimit: cacheLimit)
+        let resolver = WireResolver(
+            configuration: server.configuration(change), hosts: hosts, cacheLimit: cacheLimit,
+            reverseTimeout: WireResolver.reverseTimeout, secondFamilyTime: secondFamilyTime)
         try await body(server, resolver)
     }
 
@@ -146,6 +149,26 @@ import Testing
             let expected = [DNSRecordType.a, .aaaa].flatMap { data($0).prefix(2 * limit).compactMap(\.address) }
             let found = try await resolver.addresses(of: "b.example.")
             #expect(found.count == 2 * limit && Set(found) == Set(expected))
+        }
+    }
+
+    /// The records that have arrived are the answer, which says that there may be more, and is not cached.
+    @Test func aTruncatedAnswerIsUsedWithoutTCP() async throws {
+        try await with(
+            cacheLimit: 10,
+            { query, isTCP in
+                if isTCP { return .hangUp }
+                var cut = query.answered([.a(Self.v4)])
+                cut.header.isTruncated = true
+                return .answer(cut)
+            }
+        ) { _, resolver async throws in
+            let answer = try await resolver.records(.a, of: "big.example.org")
+            #expect(answer.records.map(\.data) == [.a(Self.v4)] && answer.isTruncated)
+            #expect(answer.servers.map(\.result) == [.connectionFailed])
+            let request = try AddressRequest(HostName("big.example.org"), families: .v4)
+            #expect(try await resolver.addresses(request) == [.v4(Self.v4)])
+            #expect(resolver.cacheStatistics.count == 0)
         }
     }
 
@@ -314,13 +337,48 @@ import Testing
         }
     }
 
+    /// A firewall drops the queries for one family. The other family's addresses are the answer, and nothing waits on.
+    @Test(.timeLimit(.minutes(5)), arguments: [(DNSRecordType.a, IPAddress.v4(v4)), (.aaaa, .v6(v6))])
+    func aSilentFamilyDoesNotHoldTheLookup(_ type: DNSRecordType, _ expected: IPAddress) async throws {
+        try await with(
+            secondFamilyTime: .zero, change: { $0.timeout = .seconds(3600) },
+            { query, _ in query.questions[0].type == type ? Self.addresses(query) : .silence }
+        ) { _, resolver async throws in
+            let host = HostLookup(name: "www.example.org", resolver: resolver)
+            #expect(try await host.addresses() == [.ip(expected, port: 0)])
+            #expect(resolver.waitingCount == 0)
+        }
+    }
+
+    /// The second family has its time, and as much as it needs if the first one has no addresses.
+    @Test(.timeLimit(.minutes(5)), arguments: [(true, Duration.seconds(3600)), (false, .zero)])
+    func theSecondFamilyIsWaitedFor(_ hasFirst: Bool, _ time: Duration) async throws {
+        let permission = OneShot<Void>()
+        try await with(
+            secondFamilyTime: time, change: { $0.timeout = .seconds(3600) },
+            { query, _ in
+                query.questions[0].type == .a
+                    ? .answer(query.answered(hasFirst ? [.a(Self.v4)] : []))
+                    : .held(until: permission, query.answered([.aaaa(Self.v6)]))
+            }
+        ) { server, resolver async throws in
+            async let found = resolver.addresses(of: "www.example.org.")
+            // The first family has been answered.
+            while server.questions.count < 2 || resolver.waitingCount > 1, !Task.isCancelled { await Task.yield() }
+            permission.provide(())
+            #expect(try await Set(found) == (hasFirst ? [.v4(Self.v4), .v6(Self.v6)] : [.v6(Self.v6)]))
+        }
+    }
+
     // Parity: HR-020
     @Test func equalConcurrentQuestionsShareOneQuery() async throws {
         try await with({ query, _ in .silence }) { server, resolver async throws in
             let name = DNSName("www.example.org")!
             let tasks = (0..<20).map { _ in Task { try await resolver.records(.a, of: name) } }
             // Wait until all have joined: a task that began after all others had left would query again.
-            while server.questions.isEmpty || resolver.waitingCount < tasks.count { await Task.yield() }
+            while server.questions.isEmpty || resolver.waitingCount < tasks.count, !Task.isCancelled {
+                await Task.yield()
+            }
             for task in tasks { task.cancel() }
             for task in tasks {
                 await #expect(throws: ResolverError(.cancelled, name: name.description)) { try await task.value }
@@ -401,7 +459,7 @@ import Testing
             let before = try await settledDescriptorCount()
             for index in 0..<50 {
                 let task = Task { try await resolver.addresses(of: "n\(index).example") }
-                while server.questions.count < 2 * index { await Task.yield() }
+                while server.questions.count < 2 * index, !Task.isCancelled { await Task.yield() }
                 task.cancel()
                 await #expect(throws: ResolverError(.cancelled, name: "n\(index).example")) { try await task.value }
             }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import StreamKitTesting
 import Testing
 
@@ -67,6 +68,24 @@ import Testing
         let diagnosis = try await diagnose("ftp://www.example.test/", options)
         #expect(proxy.requests.first?.hasPrefix("CONNECT www.example.test:21 ") == true)
         #expect(diagnosis.cause == nil, "\(diagnosis)")
+    }
+
+    /// The name is sent to a proxy in the form in which a stream sends it, or not at all.
+    @Test(arguments: [
+        ("www.example.test", "www.example.test:443"), ("b\u{FC}cher.test", "xn--bcher-kva.test:443"),
+        ("2001:db8::1", "[2001:db8::1]:443"), ("a.test:1 HTTP/1.1\r\nX: y\r\n\r\n", nil),
+    ])
+    func aNameCannotEndTheRequestForATunnel(host: String, authority: String?) async throws {
+        let proxy = try AnsweringServer("HTTP/1.1 403 No\r\n\r\n")
+        var target = DiagnosisTarget(host: host, port: 443, isSecure: true, service: .bytes)
+        target.proxy = ProxyServer(.http, host: "127.0.0.1", port: proxy.port)
+        let exchange = Exchange(target: target, options: .patient, deadline: .now + .seconds(300))
+        let outcome = await exchange.run(at: .ip(.v4(.loopback), port: proxy.port))
+        let request = authority.map {
+            "CONNECT \($0) HTTP/1.1\r\nHost: \($0)\r\nUser-Agent: NetKit-diagnosis\r\n\r\n"
+        }
+        #expect(proxy.requests == (request.map { [$0] } ?? []))
+        #expect(outcome == (request == nil ? .proxyFailed(StreamError(posix: EINVAL)) : .proxyRefused(status: 403)))
     }
 
     /// Only methods without a password are offered (RFC 1928 §3).

@@ -32,6 +32,11 @@ import Testing
             ("HTTP/1.1 500 Broken\r\n\r\n", .serverBroken), ("HTTP/1.1 401 No\r\n\r\n", .credentialsWanted),
             ("HTTP/1.1 429 Slow Down\r\nRetry-After: 7\r\n\r\n", .requestsLimited),
             ("220 ftp.example.org ready\r\n\r\n", .notHTTP), ("", .answerMissing),
+            ("HTTP/1.1 101 Switching Protocols\r\n\r\n", .notHTTP),
+            (
+                String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 16)
+                    + "HTTP/1.1 404 Not Found\r\n\r\n", .requestRefused
+            ),
         ] as [(String, FindingCode?)])
     func findingsForAnswers(answer: String, code: FindingCode?) async throws {
         let server = try AnsweringServer(answer)

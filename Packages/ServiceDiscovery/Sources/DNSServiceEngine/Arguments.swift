@@ -138,6 +138,15 @@ func bytes(_ pointer: UnsafeRawPointer?, _ count: UInt16) throws(ServiceFailure)
     return Array(UnsafeRawBufferPointer(start: pointer, count: Int(count)))
 }
 
+/// The TXT record of a service, which is empty without data.
+func textRecord(_ pointer: UnsafeRawPointer?, _ count: UInt16) throws(ServiceFailure) -> TXTRecord {
+    if count == 0 { return TXTRecord() }
+    guard case .txt(let strings) = try recordData(UInt16(kDNSServiceType_TXT), count, pointer) else {
+        throw ServiceFailure(kDNSServiceErr_BadParam)
+    }
+    return TXTRecord(strings: strings)
+}
+
 /// The data of a record.
 func recordData(
     _ type: UInt16, _ count: UInt16, _ pointer: UnsafeRawPointer?

@@ -19,7 +19,7 @@ public func DNSServiceRegister(
         let (type, handle) = (try serviceType(regtype), operation.handle)
         var service = ServiceAdvertisement(
             name: try text(name) ?? "", type: type, domain: try DNSServiceEngine.domain(domain),
-            port: UInt16(bigEndian: port), record: TXTRecord(wire: try bytes(txtRecord, txtLen)))
+            port: UInt16(bigEndian: port), record: try textRecord(txtRecord, txtLen))
         service.renamesOnConflict = !flags.has(kDNSServiceFlagsNoAutoRename)
         service.interface = place.interface
         service.host = try text(host) == nil ? nil : try DNSServiceEngine.name(host)
@@ -88,7 +88,7 @@ public func DNSServiceUpdateRecord(
         let reference = try ServiceReferences.find(sdRef)
         guard let RecordRef else {
             guard let service = reference.registration else { throw ServiceFailure(kDNSServiceErr_BadReference) }
-            let record = TXTRecord(wire: try bytes(rdata, rdlen))
+            let record = try textRecord(rdata, rdlen)
             return try translating { () throws(ServiceDiscoveryError) in try service.publisher.update(record) }
         }
         let known = try ServiceReferences.find(RecordRef, of: reference)

@@ -195,7 +195,7 @@ import Testing
         let subscription = names.observe(on: Inline()) { isOnLoop.withLock { $0.append(loop.isCurrent) } }
         #expect(try await names.next()?.name == "Web")
         // The first signal is that of the subscription; the loop delivers the second after it has resumed this task.
-        while isOnLoop.withLock(\.count) < 2 { await Task.yield() }
+        while isOnLoop.withLock(\.count) < 2, !Task.isCancelled { await Task.yield() }
         #expect(isOnLoop.withLock { $0[1] })
         subscription.cancel()
         publisher.stop()

@@ -18,7 +18,6 @@ package enum Engine: Sendable {
     }
 
     @inlinable
-    @inline(__always)
     package func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         switch self {
         case .socket(let point): try point.receive(into: &buffer, waits: false)
@@ -28,7 +27,6 @@ package enum Engine: Sendable {
 
     /// As `tryRead`, for a stream's own call: the bytes read from a layer count against the turn of the stream's point.
     @inlinable
-    @inline(__always)
     package func tryRead(into buffer: inout MutableRawSpan, countingAt stream: WaitPoint) throws(StreamError) -> Attempt
     {
         switch self {
@@ -40,7 +38,6 @@ package enum Engine: Sendable {
     /// As `tryRead`, but may wait in the system call. That is possible only on an owned socket, which
     /// `WaitPoint.close(_:)` shuts down to wake the call.
     @inlinable
-    @inline(__always)
     package func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         switch self {
         case .socket(let point): try point.receive(into: &buffer, waits: point.ownership == .owned)
@@ -50,7 +47,6 @@ package enum Engine: Sendable {
 
     /// Passes down bytes that a layer holds; a socket holds none.
     @inlinable
-    @inline(__always)
     package func tryFlush() throws(StreamError) -> Attempt {
         switch self {
         case .socket: .ended
@@ -59,7 +55,6 @@ package enum Engine: Sendable {
     }
 
     @inlinable
-    @inline(__always)
     package func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         switch self {
         case .socket(let point): try point.send(bytes)
@@ -69,7 +64,6 @@ package enum Engine: Sendable {
 
     /// As `tryWrite`, but a layer may wait on the calling thread.
     @inlinable
-    @inline(__always)
     package func write(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         switch self {
         case .socket(let point): try point.send(bytes)
@@ -136,7 +130,6 @@ extension Engine {
 extension WaitPoint {
     /// Counts the bytes that a layer's read moved (``countBytes(_:_:)``); returns the attempt.
     @inlinable
-    @inline(__always)
     package func count(_ attempt: Attempt) -> Attempt {
         if case .moved(let count) = attempt { countBytes(count, .reader) }
         return attempt

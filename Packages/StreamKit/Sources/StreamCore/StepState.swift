@@ -5,8 +5,9 @@ public import EventLoops
 /// Such a transport is the `WaitPoint` at which its stream's callers wait, and uses any number of connections meanwhile, as a load
 /// over HTTP or FTP does. Its state is kept under one lock, and two rules prevent deadlocks, and connections that are shared by mistake:
 ///
-/// - Under the lock nothing is closed, returned to a pool, signalled or logged, because each of these may run code that takes the
-///   lock. A step collects such work (`Deferred`), which is performed after the lock has been released.
+/// - Under the lock a connection may be opened, read and written, which only begins or tries. Nothing is closed, returned to a pool,
+///   signalled or logged, because each of these may run code that takes the lock. A step collects such work (`Deferred`), which is
+///   performed after the lock has been released.
 /// - No caller waits at a connection. While one waits at the transport's point, that point is registered as a watcher where the work
 ///   is blocked, and forwards the signal. It is registered and withdrawn under the lock, and withdrawn before another owner may use
 ///   a connection. A connection that changes its owner therefore has no waiter.

@@ -149,7 +149,6 @@ public enum Attempt: Sendable, Hashable {
 
     /// The number of bytes transferred, 0 at the end; nil if the caller must wait.
     @inlinable
-    @inline(__always)
     package var count: Int? {
         switch self {
         case .moved(let count): count

@@ -21,18 +21,17 @@ final class Connection: Sendable {
     // for it would be wasted.
     @exclusivity(unchecked) private nonisolated(unsafe) var slot: Engine?
     let halves = Halves()
-    /// Set at opening: a short read shows that the source is empty. True only for TCP: a read from a Unix socket may
-    /// stop short.
-    private let drains = Atomic<Bool>(false)
+    /// Set at opening: a short read has drained the source. True only for TCP: a read from a Unix socket may stop short.
+    private let shortReadDrains = Atomic<Bool>(false)
     /// Set with ``slot``: a value of ``EngineKind``.
-    private let engineKind = Atomic<UInt8>(EngineKind.other.rawValue)
+    private let engineKind = Atomic<UInt8>(EngineKind.layer.rawValue)
     /// The transport that the connection was made over; nil if it makes its own. It answers for its properties from the start.
     let transport: (any StreamTransport)?
     /// Whether calls wait at ``point`` whatever the engine is.
     private let waitsAtPoint: Bool
     private let connectionKind: ConnectionKind
     /// True for a connection that carries another stream's bytes to a proxy.
-    private let leadsToProxy: Bool
+    let leadsToProxy: Bool
 
     /// - Parameter properties: properties that the kind does not honour make opening fail.
     init(
@@ -60,7 +59,6 @@ final class Connection: Sendable {
     }
 
     /// Runs `body` with the state behind the lock.
-    @inline(__always)
     func withDetails<Result: ~Copyable, Failure: Error>(
         _ body: (inout Details) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -71,7 +69,6 @@ final class Connection: Sendable {
     var streamKind: StreamKind { connectionKind.kind(over: withDetails { $0.securedTransport } ?? transport) }
 
     /// The engine; nil until open. Read it only when the half's status is open, or under the lock.
-    @inline(__always)
     var engine: Engine? { hasBareTransport ? transport.map { .layer($0) } : slot }
 
     /// Whether there is an ``engine``. Comparing it with nil would copy it.
@@ -81,17 +78,17 @@ final class Connection: Sendable {
 
     /// Whether the engine is the socket of ``point``. Calls then use the socket directly, without a reference to the
     /// engine. Read it only when the half's status is open.
-    @inline(__always)
     var hasSocket: Bool { engineKind.load(ordering: .relaxed) == EngineKind.socket.rawValue }
 
     /// Whether the engine is ``transport``, with nothing on top. Calls then use it directly. Read it only when the half's status is
     /// open.
-    @inline(__always)
     var hasBareTransport: Bool { engineKind.load(ordering: .relaxed) == EngineKind.bareTransport.rawValue }
 
     /// The kinds of engines. Calls use the first two without a reference to ``engine``: these are constants of the connection.
     private enum EngineKind: UInt8 {
-        case socket, bareTransport, other
+        case socket, bareTransport
+        /// Another transport on top of these, or no engine yet.
+        case layer
     }
 
     func isOpen(_ half: WaitPoint.Half) -> Bool { halves.with(half) { $0.has(.open) } }
@@ -170,12 +167,13 @@ extension Connection {
             case .openedTransport: install(nil, as: .bareTransport)
             case .continues(let work):
                 let opening = Opening(work, of: self)
-                let (hasClients, beginning) = withDetails { details in
-                    details.opening = opening
-                    return (details.clients?.areScheduled ?? false, details.beginning.take())
+                let (hasClients, earlier) = withDetails { details in
+                    let earlier = details.openingPoint
+                    details.openingPoint = .opening(opening)
+                    return (details.clients?.areScheduled ?? false, earlier)
                 }
                 // The calls that waited go on at the opening.
-                beginning?.signal([.readable, .writable])
+                earlier?.point.signal([.readable, .writable])
                 // A client waits for an event of the opening stream; only the loop can go on for it.
                 if hasClients { opening.continueOnLoop() } else { opening.begin() }
             }
@@ -203,14 +201,14 @@ extension Connection {
         switch result {
         case .success(.layer(let layer)) where layer === transport: install(nil, as: .bareTransport)
         case .success(let engine):
-            if case .socket = engine { install(engine, as: .socket) } else { install(engine, as: .other) }
+            if case .socket = engine { install(engine, as: .socket) } else { install(engine, as: .layer) }
         case .failure(let error):
-            let points = withDetails { details in
+            let openingPoint = withDetails { details in
                 if details.error == nil { details.error = error }
                 endOpening(with: .error)
-                return details.takePointsOfOpening()
+                return details.openingPoint.take()
             }
-            announceOpened(points.opening, points.beginning)
+            announceOpened(openingPoint)
         }
     }
 
@@ -218,7 +216,7 @@ extension Connection {
     ///
     /// - Parameter engine: nil for the bare transport.
     private func install(_ engine: consuming Engine?, as kind: EngineKind) {
-        let (points, isUnwanted, isWatched) = withDetails { details in
+        let (openingPoint, isUnwanted, isWatched) = withDetails { details in
             let isUnwanted = isClosed
             if !isUnwanted {
                 slot = engine
@@ -227,21 +225,25 @@ extension Connection {
                 details.isAddressWatched =
                     !details.properties.isEmpty && details.properties[.failsWhenAddressIsRemoved] == true
             }
-            return (details.takePointsOfOpening(), isUnwanted, details.isAddressWatched)
+            return (details.openingPoint.take(), isUnwanted, details.isAddressWatched)
         }
         if isUnwanted { kind == .bareTransport ? transport?.close() : engine?.close() }
-        if isWatched { LocalAddressMonitor.shared.add(self) }
-        announceOpened(points.opening, points.beginning)
+        if isWatched { watchLocalAddress() }
+        announceOpened(openingPoint)
+    }
+
+    /// Has the local address watched: ``StreamProperty/failsWhenAddressIsRemoved``.
+    func watchLocalAddress() {
+        LocalAddressMonitor.shared.add(point) { [weak self] error in self?.failBoth(error) }
+        // It may have been closed before, and have found nothing to remove. Closing sets these flags first.
+        if withDetails({ _ in isClosed }) { LocalAddressMonitor.shared.remove(point) }
     }
 
     /// Signals the calls and clients that wait for the end of opening, so that they look again.
-    private func announceOpened(_ opening: Opening?, _ beginning: WaitPoint?) {
-        beginning?.signal([.readable, .writable])
-        if let opening {
-            opening.signal([.readable, .writable])
-            // A layer above may have read the wait point just before this, or just after.
-            engine?.waitPoint.signal([.readable, .writable])
-        }
+    private func announceOpened(_ openingPoint: OpeningPoint?) {
+        openingPoint?.point.signal([.readable, .writable])
+        // A layer above may have read the wait point just before this, or just after.
+        if case .opening? = openingPoint { engine?.waitPoint.signal([.readable, .writable]) }
         armClients()
     }
 
@@ -273,10 +275,10 @@ extension Connection {
                 closesHalf: true, isLast: isNew && isClosed,
                 hasBegun: details.opener == nil, isAddressWatched: details.isAddressWatched)
             let hasLayers = !hasSocket && !hasBareTransport
-            if hasLayers || details.opening != nil || details.beginning != nil || details.clients != nil {
+            if hasLayers || details.openingPoint != nil || details.clients != nil {
                 work.hasClients = details.clients != nil
                 work.objects = CloseWork.Objects(
-                    layer: hasLayers ? slot : nil, opening: details.opening, beginning: details.beginning,
+                    layer: hasLayers ? slot : nil, openingPoint: details.openingPoint,
                     client: details.clients?[half].client.take())
             }
             return work
@@ -284,7 +286,7 @@ extension Connection {
         guard work.closesHalf else { return }
         work.objects?.client?.invalidate()
         if work.hasClients { StreamSide(self, half).withdrawWatcher() }
-        if work.isLast, work.isAddressWatched { LocalAddressMonitor.shared.remove(self) }
+        if work.isLast, work.isAddressWatched { LocalAddressMonitor.shared.remove(point) }
         let layer = work.objects?.layer
         if work.isLast {
             // Sends close_notify while the descriptor is certainly open.
@@ -302,10 +304,9 @@ extension Connection {
             let waitPoint = hasBareTransport ? transport?.waitPoint : layer?.waitPoint
             waitPoint?.signal([.readable, .writable])
         }
-        work.objects?.beginning?.signal([.readable, .writable])
-        guard let opening = work.objects?.opening else { return }
-        opening.signal([.readable, .writable])
-        if work.isLast { opening.cancel() }
+        let openingPoint = work.objects?.openingPoint
+        openingPoint?.point.signal([.readable, .writable])
+        if work.isLast { openingPoint?.opening?.cancel() }
     }
 
     /// The work that remains, outside the lock, after a half has been closed.
@@ -323,8 +324,7 @@ extension Connection {
             /// The engine, unless it is the socket or the bare transport. An engine that is set later needs no work here: it is
             /// refused once both halves are closed, and no call on a closed half waits at it.
             let layer: Engine?
-            let opening: Opening?
-            let beginning: WaitPoint?
+            let openingPoint: OpeningPoint?
             let client: StreamClient?
         }
     }
@@ -388,7 +388,7 @@ extension Connection {
     /// A change of status to `error`, with the points where calls may be waiting.
     private struct StatusChange {
         let engine: Engine?
-        let opening: WaitPoint?
+        let openingPoint: OpeningPoint?
     }
 
     /// Sets the status of the given halves that are in use to `error`; nil if there are none. The caller must pass the
@@ -399,7 +399,7 @@ extension Connection {
             halves[half].status = .error
             hasChanged = true
         }
-        return hasChanged ? StatusChange(engine: engine, opening: details.opening ?? details.beginning) : nil
+        return hasChanged ? StatusChange(engine: engine, openingPoint: details.openingPoint) : nil
     }
 
     /// Makes all waiting calls and both clients check the status.
@@ -408,19 +408,20 @@ extension Connection {
     private func announce(_ change: StatusChange) {
         point.signal([.readable, .writable])
         if let waitPoint = change.engine?.waitPoint, waitPoint !== point { waitPoint.signal([.readable, .writable]) }
-        change.opening?.signal([.readable, .writable])
+        change.openingPoint?.point.signal([.readable, .writable])
         armClients()
     }
 
-    var canDrain: Bool { drains.load(ordering: .relaxed) }
+    /// Whether a read that returned fewer bytes than it could has drained the source.
+    var isDrainedByShortRead: Bool { shortReadDrains.load(ordering: .relaxed) }
 
-    /// Records that the engine is a plain TCP socket.
-    func allowDraining() {
-        drains.store(true, ordering: .relaxed)
+    /// Records that the engine is a plain TCP socket: a short read drains it.
+    func noteShortReadDrains() {
+        shortReadDrains.store(true, ordering: .relaxed)
     }
 
     /// The opening in progress.
-    var opening: Opening? { withDetails { $0.opening } }
+    var opening: Opening? { withDetails { $0.openingPoint?.opening } }
 
     /// The half to wait on for the connection as a whole.
     var unclosedHalf: WaitPoint.Half { point.isClosed(.reader) ? .writer : .reader }
@@ -457,26 +458,25 @@ extension Connection {
         return pointOfOpening(half)
     }
 
-    /// The point to wait at for the end of opening; nil if the half is not opening any more.
+    /// The point to wait at for the end of opening, which the first wait makes; nil if the half is not opening any more.
     func pointOfOpening(_ half: WaitPoint.Half) -> WaitPoint? {
         withDetails { details in
-            // Under the lock: the status of a half that is opening changes only here, together with the points.
+            // Under the lock: the status of a half that is opening changes only here, together with the point.
             guard halves[half].status == .opening else { return nil }
-            if let opening = details.opening { return opening }
-            let beginning = details.beginning ?? WaitPoint(loop: point.loop)
-            details.beginning = beginning
-            return beginning
+            let openingPoint = details.openingPoint ?? .beginning(WaitPoint(loop: point.loop))
+            details.openingPoint = openingPoint
+            return openingPoint.point
         }
     }
 
-    /// The point where a transport on top of this stream waits. Never a point that can no longer be signalled.
-    func pointForLayers(_ half: WaitPoint.Half) -> WaitPoint {
+    /// The point to wait at now. If the state has just changed, it is signalled, so that the caller tries again.
+    func pointToWaitOrRetry(_ half: WaitPoint.Half) -> WaitPoint {
         if let waitPoint = pointToWait(half) { return waitPoint }
-        return spentPoint
+        return signalledPoint()
     }
 
-    /// The point, for a wait that ends at once, because the state has just changed.
-    var spentPoint: WaitPoint {
+    /// Signals the point, and returns it for a wait that ends at once, because the state has just changed.
+    func signalledPoint() -> WaitPoint {
         point.signal([.readable, .writable])
         return point
     }
@@ -553,88 +553,5 @@ extension Connection {
         setLimit(properties[.readTimeout], .reader)
         setLimit(properties[.writeTimeout], .writer)
         if let closes = properties[.closesDescriptor] { point.setOwnership(closes) }
-    }
-}
-
-// MARK: - As the transport of a layer
-
-/// An open connection is the transport of the layer above it: TLS, or the conversation with a proxy.
-///
-/// Every call enters and leaves the connection, so that its descriptor cannot be closed or reused during a call.
-extension Connection: StreamTransport {
-    var waitPoint: WaitPoint { pointForLayers(.reader) }
-
-    var loop: EventLoop { point.loop }
-
-    func peek() throws(StreamError) -> Attempt { try StreamSide(self, .reader).poll() }
-
-    func writability() throws(StreamError) -> Attempt { try StreamSide(self, .writer).poll() }
-
-    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try ReadCall.tryOnce(self, into: &buffer)
-    }
-
-    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { try WriteCall.tryOnce(self, bytes) }
-
-    func tryFlush() throws(StreamError) -> Attempt { try WriteCall.tryFlush(self) }
-
-    func tryFinish() throws(StreamError) -> Attempt {
-        try enter(.writer)
-        defer { leave(.writer) }
-        return try HalfCall.tryFinish(self)
-    }
-
-    func close() {
-        close(.writer)
-        close(.reader)
-    }
-
-    /// The kind of the streams of a layer.
-    var kind: StreamKind { .layer }
-
-    /// The value of a property. A connection to a proxy returns only the properties of its descriptor: the others
-    /// describe the proxy, not the target.
-    func property(named name: String) -> (any Sendable)? {
-        if leadsToProxy, !Connection.descriptorProperties.contains(name) { return nil }
-        return value(named: name)
-    }
-
-    /// The descriptor belongs to the connection, so ``StreamProperty/closesDescriptor`` is set here.
-    func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
-        guard name == StreamProperty<Bool>.closesDescriptor.name else { return false }
-        try setValue(value, for: StreamProperty<Bool>.closesDescriptor.key)
-        return true
-    }
-
-    private static let descriptorProperties: Set<String> = [
-        StreamProperty<Int32>.nativeDescriptor.name, StreamProperty<Bool>.closesDescriptor.name,
-        StreamProperty<SocketAddress>.localAddress.name, StreamProperty<SocketAddress>.remoteAddress.name,
-    ]
-
-    /// Records that a layer uses the connection from now on, so that releasing its streams does not close it.
-    func takeOver() {
-        withDetails { $0.isTakenOver = true }
-    }
-}
-
-// MARK: - Properties, shared by both halves
-
-extension Connection {
-    /// The value of a property; nil if it has none, or none yet.
-    func value(named name: String) -> (any Sendable)? { ConnectionProperties(connection: self).value(named: name) }
-
-    /// Sets a property.
-    func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
-        try ConnectionProperties(connection: self).setValue(value, for: key)
-    }
-
-    /// The descriptor, or that of the connection to a proxy below; nil if there is none.
-    var nativeDescriptor: Int32? {
-        if point.descriptor >= 0 { return point.descriptor }
-        return value(named: StreamProperty<Int32>.nativeDescriptor.name) as? Int32
-    }
-
-    var report: ConnectionReport {
-        value(named: StreamProperty<ConnectionReport>.report.name) as? ConnectionReport ?? ConnectionReport()
     }
 }

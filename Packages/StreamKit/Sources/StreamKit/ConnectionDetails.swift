@@ -17,6 +17,29 @@ extension Connection {
         case transport(waitingAt: WaitPoint.Half)
     }
 
+    /// Where callers wait for the end of opening. Signalled, outside the lock, when it is replaced or removed.
+    enum OpeningPoint: Sendable {
+        /// Another thread begins to open the stream. The first caller that waits has made the point.
+        case beginning(WaitPoint)
+        /// Callers wait at the opening, since the wait point of the connection then belongs to it.
+        case opening(Opening)
+
+        var point: WaitPoint {
+            switch self {
+            case .beginning(let point): point
+            case .opening(let opening): opening
+            }
+        }
+
+        /// The opening in progress; nil before it exists.
+        var opening: Opening? {
+            switch self {
+            case .beginning: nil
+            case .opening(let opening): opening
+            }
+        }
+    }
+
     // Not copyable, because the compiler copies a copyable value where it is made.
     struct Details: ~Copyable {
         /// The error that ended both halves.
@@ -26,12 +49,8 @@ extension Connection {
         var properties: StreamProperties
         /// The TLS that opening has put over ``Connection/transport``; it then answers for its properties.
         var securedTransport: (any StreamTransport)?
-        /// Exists during opening: the point where callers wait, since the wait point itself then belongs to the
-        /// opening.
-        var opening: Opening?
-        /// The point where callers wait while another thread begins to open the stream, before ``opening`` exists. Made by the first
-        /// of them.
-        var beginning: WaitPoint?
+        /// Where callers wait for the end of opening; nil while none waits before it has begun, and afterwards.
+        var openingPoint: OpeningPoint?
         private(set) var clients: StreamClients?
         var recorder = ReportRecorder()
         // In the padding after the recorder: size matters for tens of thousands of streams.
@@ -56,15 +75,10 @@ extension Connection {
 
         /// The steps of opening so far, with those of a connection below that is being opened.
         var report: ConnectionReport {
-            guard let lower = opening?.lower else { return recorder.report }
+            guard let lower = openingPoint?.opening?.lower else { return recorder.report }
             var recorder = recorder
             recorder.join(lower.connection.report.steps, begun: lower.start)
             return recorder.report
-        }
-
-        /// Ends the wait for the end of opening. Returns the points to signal, outside the lock.
-        mutating func takePointsOfOpening() -> (opening: Opening?, beginning: WaitPoint?) {
-            (opening.take(), beginning.take())
         }
 
         /// The clients, which are made if there are none yet.

@@ -66,7 +66,7 @@ extension Connection {
         let writer = Half()
 
         subscript(half: WaitPoint.Half) -> Half {
-            @inline(__always) _read {
+            _read {
                 switch half {
                 case .reader: yield reader
                 case .writer: yield writer
@@ -75,7 +75,6 @@ extension Connection {
         }
 
         /// Calls `body` with a half. The coroutine of the subscript costs 14 instructions, 22 times for each request over HTTP.
-        @inline(__always)
         func with<Result>(_ half: WaitPoint.Half, _ body: (borrowing Half) -> Result) -> Result {
             switch half {
             case .reader: body(reader)

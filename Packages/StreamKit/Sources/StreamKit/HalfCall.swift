@@ -56,7 +56,7 @@ struct HalfCall {
                 connection.point.beginTurn(half)
                 if let point { return .wait(point(), interest, until: nil) }
                 let deadline = deadline ?? connection.halves[half].deadline
-                return .wait(connection.pointForLayers(half), interest, until: deadline)
+                return .wait(connection.pointToWaitOrRetry(half), interest, until: deadline)
             }
         } catch {
             leave()
@@ -97,7 +97,6 @@ extension HalfCall {
 
     /// Waits on the calling thread until the steps are done.
     @available(*, noasync)
-    @inline(__always)
     static func block(
         _ half: WaitPoint.Half, _ step: (_ wake: Wake?, _ deadline: Moment?) throws(StreamError) -> CallStep
     ) throws(StreamError) -> Int {
@@ -119,8 +118,10 @@ extension HalfCall {
 
 extension HalfCall {
     /// A step of waiting until the half is open.
-    func untilOpened(after wake: Wake?, _ deadline: Moment?) throws(StreamError) -> CallStep {
-        try step(after: wake, until: nil, at: { connection.pointOfOpening(half) ?? connection.spentPoint }) {
+    ///
+    /// It has no deadline, and waits at the point of opening: the limits of the stream are those of its transfers.
+    func untilOpened(after wake: Wake?) throws(StreamError) -> CallStep {
+        try step(after: wake, until: nil, at: { connection.pointOfOpening(half) ?? connection.signalledPoint() }) {
             () throws(StreamError) in
             switch connection.status(half) {
             case .opening: return .wouldBlock([.readable, .writable])

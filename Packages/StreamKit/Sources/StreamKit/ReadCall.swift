@@ -37,7 +37,9 @@ struct ReadCall {
         if buffer.byteCount == 0 { return .done(0) }
         try connection.enter(.reader)
         if ReadCall.isFutile(connection.point) { return wait(connection, for: .readable, until: nil) }
-        if connection.point.isTurnSpent(.reader) { return .wait(.nextTurn(of: connection.loop), .readable, until: nil) }
+        guard connection.point.beginTransfer(.reader) else {
+            return .wait(.nextTurn(of: connection.loop), .readable, until: nil)
+        }
         return try step(connection, after: nil, until: nil, into: &buffer)
     }
 
@@ -59,7 +61,9 @@ struct ReadCall {
             let count: Int
             switch try attempt(connection, into: &buffer) {
             case .moved(let moved):
-                if !mayBlock, moved < buffer.byteCount, connection.canDrain { connection.point.noteDrained() }
+                if !mayBlock, moved < buffer.byteCount, connection.isDrainedByShortRead {
+                    connection.point.noteDrained()
+                }
                 count = moved
             case .ended: count = 0
             case .wouldBlock(let interest): return wait(connection, for: interest, until: deadline)
@@ -75,7 +79,7 @@ struct ReadCall {
     private func wait(_ connection: Connection, for interest: Interest, until deadline: Moment?) -> CallStep {
         connection.point.beginTurn(.reader)
         let deadline = deadline ?? connection.halves.reader.deadline
-        return .wait(connection.pointForLayers(.reader), interest, until: deadline)
+        return .wait(connection.pointToWaitOrRetry(.reader), interest, until: deadline)
     }
 
     /// Tries once; the call is inside.

@@ -34,14 +34,14 @@ extension StreamHalf {
     /// - Throws: the reason why it could not be opened.
     public nonisolated(nonsending) func opened() async throws(StreamError) {
         let call = try HalfCall(side, isTransfer: false)
-        _ = try await call.suspend(call.untilOpened)
+        _ = try await call.suspend { (wake, _) throws(StreamError) in try call.untilOpened(after: wake) }
     }
 
     /// Waits on the calling thread until the stream is open.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func opened() throws(StreamError) {
         let call = try HalfCall(side, isTransfer: false)
-        _ = try call.block(call.untilOpened)
+        _ = try call.block { (wake, _) throws(StreamError) in try call.untilOpened(after: wake) }
     }
 
     /// Closes the stream at once and releases its resources; no event follows. Idempotent; may be called at any time

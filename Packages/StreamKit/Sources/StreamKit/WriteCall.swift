@@ -98,7 +98,7 @@ struct WriteCall {
                 }
             }
             while true {
-                if !progress.isFlushing, !isBlocking, connection.point.isTurnSpent(.writer) {
+                if !progress.isFlushing, !isBlocking, !connection.point.beginTransfer(.writer) {
                     return .wait(.nextTurn(of: connection.loop), .writable, until: nil)
                 }
                 let attempt =
@@ -119,7 +119,7 @@ struct WriteCall {
                 case .wouldBlock(let interest):
                     connection.point.beginTurn(.writer)
                     let deadline = deadline ?? connection.halves.writer.deadline
-                    return .wait(connection.pointForLayers(.writer), interest, until: deadline)
+                    return .wait(connection.pointToWaitOrRetry(.writer), interest, until: deadline)
                 }
                 connection.leave(.writer)
                 return .done(progress.written)

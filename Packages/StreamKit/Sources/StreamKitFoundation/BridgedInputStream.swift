@@ -20,74 +20,75 @@ public import StreamKit
 ///
 /// A scheduled, open stream is kept alive until it is closed or removed from its run loops.
 public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
-    let connection: BridgedConnection
+    private let streams: BridgedStreams
+    private let relay = DelegateRelay()
     /// The source of a stream of data, which ``getBuffer(_:length:)`` lends.
     private let memory: LentMemory?
 
     /// Wraps a stream, which may be open already.
     public init(_ stream: ReadStream) {
-        connection = BridgedConnection(stream)
+        streams = BridgedStreams(stream)
         memory = nil
         super.init(data: Data())
-        connection.inputRelay.setOwner(self)
+        attach()
     }
 
     /// Makes a stream of bytes in memory.
     public override init(data: Data) {
         let memory = LentMemory(data)
-        connection = BridgedConnection(ReadStream(memory: memory))
+        streams = BridgedStreams(ReadStream(memory: memory))
         self.memory = memory
         super.init(data: Data())
-        connection.inputRelay.setOwner(self)
+        attach()
     }
 
     /// Makes a stream of a file's bytes; nil if the URL is not a file URL. If the file does not exist, `open()` fails.
     public override init?(url: URL) {
         guard url.isFileURL else { return nil }
-        connection = BridgedConnection(ReadStream(path: url.path))
+        streams = BridgedStreams(ReadStream(path: url.path))
         memory = nil
         super.init(data: Data())
-        connection.inputRelay.setOwner(self)
+        attach()
     }
 
-    init(_ connection: BridgedConnection) {
-        self.connection = connection
+    init(_ streams: BridgedStreams) {
+        self.streams = streams
         memory = nil
         super.init(data: Data())
-        connection.inputRelay.setOwner(self)
+        attach()
+    }
+
+    private func attach() {
+        relay.setOwner(self)
+        streams.onNewInput { [relay] in relay.follow(to: $0) }
     }
 
     deinit {
-        connection.input?.close()
+        streams.input?.close()
     }
 
     /// The underlying stream. Starting TLS on an open connection replaces it.
     public var readStream: ReadStream {
-        guard let input = connection.input else { preconditionFailure("an input front has an input") }
+        guard let input = streams.input else { preconditionFailure("an input front has an input") }
         return input
     }
-
-    /// Sets a function that is called when TLS begins on the open connection, with the stream that replaces ``readStream``; with the same
-    /// stream if TLS cannot begin. The stream has no client then and is not scheduled.
-    @_spi(CoreFoundation)
-    public func onReplacement(_ body: @escaping @Sendable (ReadStream) -> Void) { connection.onNewInput(body) }
 
     // MARK: Opening and closing
 
     /// Starts to open the stream and returns at once. An immediate failure appears in `streamStatus`.
     public override func open() {
-        connection.inputRelay.opened()
+        relay.opened()
         _ = Result { () throws(StreamError) in try readStream.open() }
     }
 
     /// Closes the stream. No event follows. Removes the stream from all its run loops.
     public override func close() {
         readStream.close()
-        connection.inputRelay.closed()
+        relay.closed()
     }
 
     /// The state of the stream.
-    public override var streamStatus: Stream.Status { connection.visibleStatus(readStream.status) }
+    public override var streamStatus: Stream.Status { streams.visibleStatus(readStream.status) }
 
     /// The error of a failed stream, as an `NSError`; otherwise nil.
     public override var streamError: (any Error)? { readStream.error?.foundationError }
@@ -126,10 +127,10 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
 
     /// The receiver of events on the run loops, held weakly. Without one, it is the stream itself.
     public override var delegate: (any StreamDelegate)? {
-        get { connection.inputRelay.delegate ?? self }
+        get { relay.delegate ?? self }
         set {
-            connection.inputRelay.delegate = newValue === self ? nil : newValue
-            if newValue != nil, connection.inputRelay.takeClient() { connection.attachInput() }
+            relay.delegate = newValue === self ? nil : newValue
+            if newValue != nil { relay.attach(to: readStream) }
         }
     }
 
@@ -141,7 +142,7 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
     public override func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
         let target = RunLoopTarget(aRunLoop, mode: mode)
         readStream.schedule(on: target)
-        connection.inputRelay.schedule(on: target)
+        relay.schedule(on: target)
     }
 
     /// Ends the delivery of events on a run loop in a mode. Harmless if the stream was not scheduled there, and after
@@ -149,18 +150,18 @@ public final class BridgedInputStream: Foundation.InputStream, StreamDelegate {
     public override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
         let target = RunLoopTarget(aRunLoop, mode: mode)
         readStream.unschedule(from: target)
-        connection.inputRelay.unschedule(from: target)
+        relay.unschedule(from: target)
     }
 
     // MARK: Properties
 
     /// Returns the value of a property; nil if it has none, or none yet.
     public override func property(forKey key: Stream.PropertyKey) -> AnyObject? {
-        FoundationProperty(key)?.value(of: connection)
+        streams.property(forKey: key)
     }
 
     /// Sets a property; nil restores the default. Returns false if it cannot be set, or not any more.
     public override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool {
-        FoundationProperty(key)?.set(property, on: connection) ?? false
+        streams.setProperty(property, forKey: key)
     }
 }

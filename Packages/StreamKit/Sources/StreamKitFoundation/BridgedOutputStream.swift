@@ -15,76 +15,77 @@ public import StreamKit
 /// The counterpart of ``BridgedInputStream``. As on Apple's platforms, closing it does not end the peer's input while
 /// the input of the same connection is open; `writeStream.finish()` does.
 public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate {
-    let connection: BridgedConnection
+    private let streams: BridgedStreams
+    private let relay = DelegateRelay()
 
     /// Wraps a stream, which may be open already.
     public init(_ stream: WriteStream) {
-        connection = BridgedConnection(stream)
+        streams = BridgedStreams(stream)
         super.init(toMemory: ())
-        connection.outputRelay.setOwner(self)
+        attach()
     }
 
     /// Makes a stream into growing memory. The property `Stream.PropertyKey.dataWrittenToMemoryStreamKey` returns the
     /// bytes.
     public required init(toMemory: ()) {
-        connection = BridgedConnection(WriteStream(toMemoryOfCapacity: nil))
+        streams = BridgedStreams(WriteStream(toMemoryOfCapacity: nil))
         super.init(toMemory: ())
-        connection.outputRelay.setOwner(self)
+        attach()
     }
 
     /// Makes a stream into the caller's memory, which must stay valid for as long as the stream exists.
     ///
     /// When the memory is full, `write` returns 0 and the stream is at its end.
     public override init(toBuffer buffer: UnsafeMutablePointer<UInt8>, capacity: Int) {
-        connection = BridgedConnection(WriteStream(transport: CallerMemory(buffer, capacity: capacity)))
+        streams = BridgedStreams(WriteStream(transport: CallerMemory(buffer, capacity: capacity)))
         super.init(toMemory: ())
-        connection.outputRelay.setOwner(self)
+        attach()
     }
 
     /// Makes a stream into a file, which is created if needed, and emptied unless `append` is true; nil if the URL is
     /// not a file URL.
     public override init?(url: URL, append shouldAppend: Bool) {
         guard url.isFileURL else { return nil }
-        connection = BridgedConnection(WriteStream(path: url.path, append: shouldAppend))
+        streams = BridgedStreams(WriteStream(path: url.path, append: shouldAppend))
         super.init(toMemory: ())
-        connection.outputRelay.setOwner(self)
+        attach()
     }
 
-    init(_ connection: BridgedConnection) {
-        self.connection = connection
+    init(_ streams: BridgedStreams) {
+        self.streams = streams
         super.init(toMemory: ())
-        connection.outputRelay.setOwner(self)
+        attach()
     }
 
-    deinit { connection.output?.close() }
+    private func attach() {
+        relay.setOwner(self)
+        streams.onNewOutput { [relay] in relay.follow(to: $0) }
+    }
+
+    deinit { streams.output?.close() }
 
     /// The underlying stream. Starting TLS on an open connection replaces it.
     public var writeStream: WriteStream {
-        guard let output = connection.output else { preconditionFailure("an output front has an output") }
+        guard let output = streams.output else { preconditionFailure("an output front has an output") }
         return output
     }
-
-    /// Sets a function that is called when TLS begins on the open connection, with the stream that replaces ``writeStream``; with the same
-    /// stream if TLS cannot begin. The stream has no client then and is not scheduled.
-    @_spi(CoreFoundation)
-    public func onReplacement(_ body: @escaping @Sendable (WriteStream) -> Void) { connection.onNewOutput(body) }
 
     // MARK: Opening and closing
 
     /// Starts to open the stream and returns at once. An immediate failure appears in `streamStatus`.
     public override func open() {
-        connection.outputRelay.opened()
+        relay.opened()
         _ = Result { () throws(StreamError) in try writeStream.open() }
     }
 
     /// Closes the stream. No event follows. Removes the stream from all its run loops.
     public override func close() {
         writeStream.close()
-        connection.outputRelay.closed()
+        relay.closed()
     }
 
     /// The state of the stream.
-    public override var streamStatus: Stream.Status { connection.visibleStatus(writeStream.status) }
+    public override var streamStatus: Stream.Status { streams.visibleStatus(writeStream.status) }
 
     /// The error of a failed stream, as an `NSError`; otherwise nil.
     public override var streamError: (any Error)? { writeStream.error?.foundationError }
@@ -109,10 +110,10 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
 
     /// The receiver of events on the run loops, held weakly. Without one, it is the stream itself.
     public override var delegate: (any StreamDelegate)? {
-        get { connection.outputRelay.delegate ?? self }
+        get { relay.delegate ?? self }
         set {
-            connection.outputRelay.delegate = newValue === self ? nil : newValue
-            if newValue != nil, connection.outputRelay.takeClient() { connection.attachOutput() }
+            relay.delegate = newValue === self ? nil : newValue
+            if newValue != nil { relay.attach(to: writeStream) }
         }
     }
 
@@ -124,7 +125,7 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
     public override func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
         let target = RunLoopTarget(aRunLoop, mode: mode)
         writeStream.schedule(on: target)
-        connection.outputRelay.schedule(on: target)
+        relay.schedule(on: target)
     }
 
     /// Ends the delivery of events on a run loop in a mode. Harmless if the stream was not scheduled there, and after
@@ -132,19 +133,19 @@ public final class BridgedOutputStream: Foundation.OutputStream, StreamDelegate 
     public override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
         let target = RunLoopTarget(aRunLoop, mode: mode)
         writeStream.unschedule(from: target)
-        connection.outputRelay.unschedule(from: target)
+        relay.unschedule(from: target)
     }
 
     // MARK: Properties
 
     /// Returns the value of a property; nil if it has none, or none yet.
     public override func property(forKey key: Stream.PropertyKey) -> AnyObject? {
-        FoundationProperty(key)?.value(of: connection)
+        streams.property(forKey: key)
     }
 
     /// Sets a property; nil restores the default. Returns false if it cannot be set, or not any more.
     public override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool {
-        FoundationProperty(key)?.set(property, on: connection) ?? false
+        streams.setProperty(property, forKey: key)
     }
 }
 

@@ -48,14 +48,14 @@ extension Foundation.Stream {
         of pair: StreamPair, inputStream: UnsafeMutablePointer<InputStream?>?,
         outputStream: UnsafeMutablePointer<OutputStream?>?
     ) {
-        let connection = BridgedConnection(pair)
+        let streams = BridgedStreams(pair)
         if let inputStream {
-            inputStream.pointee = BridgedInputStream(connection)
+            inputStream.pointee = BridgedInputStream(streams)
         } else {
             pair.input.close()
         }
         if let outputStream {
-            outputStream.pointee = BridgedOutputStream(connection)
+            outputStream.pointee = BridgedOutputStream(streams)
         } else {
             pair.output.close()
         }

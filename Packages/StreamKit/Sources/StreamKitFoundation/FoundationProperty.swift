@@ -86,7 +86,7 @@ enum FoundationProperty: CaseIterable {
 
     // MARK: Reading
 
-    func value(of stream: BridgedConnection) -> AnyObject? {
+    func value(of stream: BridgedStreams) -> AnyObject? {
         switch self {
         case .securityLevel: SecuritySettings.level(of: stream).map { NSString(string: $0) }
         case .sslSettings: nil
@@ -113,7 +113,7 @@ enum FoundationProperty: CaseIterable {
 
     // MARK: Setting
 
-    func set(_ value: AnyObject?, on stream: BridgedConnection) -> Bool {
+    func set(_ value: AnyObject?, on stream: BridgedStreams) -> Bool {
         switch self {
         case .securityLevel: SecuritySettings.setLevel(value, on: stream)
         case .sslSettings: SecuritySettings.setSettings(value, on: stream)
@@ -138,7 +138,7 @@ enum FoundationProperty: CaseIterable {
     }
 
     private static func setFlag(
-        _ value: AnyObject?, _ property: StreamProperty<Bool>, on stream: BridgedConnection
+        _ value: AnyObject?, _ property: StreamProperty<Bool>, on stream: BridgedStreams
     ) -> Bool {
         set(value, as: NSNumber.self) { stream.set(property, to: $0?.boolValue) }
     }
@@ -156,7 +156,7 @@ enum FoundationProperty: CaseIterable {
         "kCFStreamNetworkServiceType\(serviceNames.first { $0.1 == type }?.0 ?? "Default")"
     }
 
-    private static func setServiceType(_ value: AnyObject?, on stream: BridgedConnection) -> Bool {
+    private static func setServiceType(_ value: AnyObject?, on stream: BridgedStreams) -> Bool {
         guard let value else { return stream.set(.serviceType, to: nil) }
         let name = (value as? StreamNetworkServiceTypeValue)?.rawValue ?? value as? String
         guard let type = serviceNames.first(where: { name == "kCFStreamNetworkServiceType\($0.0)" })?.1 else {
@@ -172,7 +172,7 @@ enum SOCKSSettings {
     private static let hosts = [StreamSOCKSProxyConfiguration.hostKey.rawValue, "SOCKSProxy"]
     private static let ports = [StreamSOCKSProxyConfiguration.portKey.rawValue, "SOCKSPort"]
 
-    static func set(_ value: AnyObject?, on stream: BridgedConnection) -> Bool {
+    static func set(_ value: AnyObject?, on stream: BridgedStreams) -> Bool {
         guard stream.honours(.socksProxy) else { return false }
         guard let value else { return stream.set(.socksProxy, to: nil) }
         if let proxy = value as? SOCKSProxy { return stream.set(.socksProxy, to: proxy) }

@@ -63,7 +63,7 @@ enum SecuritySettings {
     }
 
     /// The negotiated level; before the handshake, the level that was set; nil for a stream that is not a connection.
-    static func level(of stream: BridgedConnection) -> String? {
+    static func level(of stream: BridgedStreams) -> String? {
         guard stream.isConnection else { return nil }
         if let negotiated = stream.value(.tlsInformation) { return level(of: negotiated.version).rawValue }
         let level: StreamSocketSecurityLevel = stream.value(.tls) == nil ? .none : .negotiatedSSL
@@ -78,7 +78,7 @@ enum SecuritySettings {
     }
 
     /// Refused for HTTP streams, whose URL decides whether TLS is used.
-    static func setLevel(_ value: AnyObject?, on stream: BridgedConnection) -> Bool {
+    static func setLevel(_ value: AnyObject?, on stream: BridgedStreams) -> Bool {
         guard stream.isConnection else { return false }
         guard let value else { return stream.secure(nil, level: nil) }
         guard let name = name(of: value), let level = Level(name) else { return false }
@@ -89,7 +89,7 @@ enum SecuritySettings {
         }
     }
 
-    static func setSettings(_ value: AnyObject?, on stream: BridgedConnection) -> Bool {
+    static func setSettings(_ value: AnyObject?, on stream: BridgedStreams) -> Bool {
         guard let value else { return stream.secure(nil, level: nil) }
         guard let settings = value as? [AnyHashable: Any] else { return false }
         var configuration = TLSConfiguration()

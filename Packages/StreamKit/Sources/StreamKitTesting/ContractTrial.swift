@@ -53,7 +53,7 @@ struct ContractTrial: Sendable {
 
     /// Yields until the condition holds.
     func until(_ condition: () -> Bool) async {
-        while !condition() { await Task.yield() }
+        while !condition(), !Task.isCancelled { await Task.yield() }
     }
 
     /// Writes until the pipe is full and ``WriteStream/canAcceptBytes`` is false. Returns the bytes written.

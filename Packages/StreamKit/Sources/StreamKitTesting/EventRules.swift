@@ -249,7 +249,7 @@ private final class EventLog: Sendable {
 
     /// Waits until the given number of events of one kind has been delivered.
     func wait(for event: StreamEvent, times: Int = 1) async {
-        while count(of: event) < times { await Task.yield() }
+        while count(of: event) < times, !Task.isCancelled { await Task.yield() }
     }
 }
 

@@ -23,7 +23,7 @@ package final class TunnelTransport: StreamTransport {
     }
 
     /// The most bytes that one read of the conversation takes, even if the machine asks for more.
-    private static let largestRead = 16 << 10
+    static let maximumRead = 16 << 10
 
     private let lower: Engine
     private let state: Locked<State>
@@ -103,7 +103,7 @@ package final class TunnelTransport: StreamTransport {
                 if let interest = try send(&state) { return .wouldBlock(interest) }
             case .receive(let limit):
                 state.wanted = limit
-                var buffer = [UInt8](repeating: 0, count: max(1, min(limit, TunnelTransport.largestRead)))
+                var buffer = [UInt8](repeating: 0, count: max(1, min(limit, TunnelTransport.maximumRead)))
                 var span = buffer.mutableSpan
                 var bytes = span.mutableBytes
                 switch try lower.tryRead(into: &bytes) {

@@ -183,7 +183,7 @@ extension Socket {
                 }
             }
             do throws(StreamError) {
-                if hasTurn(.reader, for: .readable), let accepted = try acceptNext() { return accepted }
+                if beginTransfer(.reader, for: .readable), let accepted = try acceptNext() { return accepted }
             } catch {
                 slots.signal()
                 throw error

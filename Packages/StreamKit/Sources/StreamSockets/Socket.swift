@@ -212,7 +212,6 @@ extension Socket {
     }
 
     /// Performs an operation of one half, suspending the task. See ``attempt(_:_:)``.
-    @inline(__always)
     package nonisolated(nonsending) func perform<Value>(
         _ half: WaitPoint.Half, until deadline: ContinuousClock.Instant?, _ attempt: () throws(StreamError) -> Value?
     ) async throws(StreamError) -> Value {
@@ -233,12 +232,11 @@ extension Socket {
     }
 
     /// Completes an operation of a half that has been entered, suspending the task.
-    @inline(__always)
     nonisolated(nonsending) func complete<Value>(
         _ half: WaitPoint.Half, until deadline: ContinuousClock.Instant?, _ attempt: () throws(StreamError) -> Value?
     ) async throws(StreamError) -> Value {
         while true {
-            if hasTurn(half, for: half.interest), let value = try attempt() { return value }
+            if beginTransfer(half, for: half.interest), let value = try attempt() { return value }
             try await wait(half, for: half.interest, until: deadline)
         }
     }
@@ -249,10 +247,10 @@ extension Socket {
         return result
     }
 
-    /// True if an async call may make its next attempt now. False after ``WaitPoint/transfersPerTurn`` attempts without
-    /// a wait, because the loop must process other work first; a wait for `interest` then ends in the loop's next turn.
-    package func hasTurn(_ half: WaitPoint.Half, for interest: Interest) -> Bool {
-        guard point.isTurnSpent(half) else { return true }
+    /// Counts an attempt of an async call, and returns whether it may be made now. False after ``WaitPoint/transfersPerTurn`` attempts
+    /// without a wait, because the loop must process other work first; a wait for `interest` then ends in the loop's next turn.
+    package func beginTransfer(_ half: WaitPoint.Half, for interest: Interest) -> Bool {
+        if point.beginTransfer(half) { return true }
         point.signalNextTurn(interest)
         return false
     }

@@ -13,8 +13,11 @@ enum PEMReader {
     }
 
     /// Returns the certificate of each block that has one by its label, in order; nil for one that cannot be read.
+    ///
+    /// `TRUSTED CERTIFICATE` is a form of OpenSSL that also says what the certificate must not be trusted for. It is not read, since
+    /// that would be lost.
     static func certificates(in bytes: [UInt8]) -> [Certificate?] {
-        blocks(in: bytes) { $0 == "CERTIFICATE" || $0 == "X509 CERTIFICATE" }.map { block in
+        blocks(in: bytes) { ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"].contains($0) }.map { block in
             withMemory(block) { bio in
                 defer { ERR_clear_error() }
                 // The callback refuses, so that OpenSSL never asks for a password on the terminal.
@@ -30,7 +33,8 @@ enum PEMReader {
     static func blocks(in bytes: [UInt8], labelled: (String) -> Bool) -> [ArraySlice<UInt8>] {
         let mark = Array("-----BEGIN ".utf8)
         var starts: [Int] = []
-        var line = 0
+        // Editors of other systems begin a file with a byte order mark.
+        var line = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
         while line < bytes.count {
             if bytes[line...].starts(with: mark) { starts.append(line) }
             line = (bytes[line...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count - 1) + 1

@@ -9,8 +9,8 @@ internal import Glibc
 /// All other failures of OpenSSL are final, and every later call throws the same error.
 ///
 /// A peer can send messages that carry no data (tickets, key updates, empty records) for as long as it likes, and
-/// OpenSSL continues to read them. ``mostOverhead`` bounds their total, ``bytesPerTurn`` and
-/// ``recordsPerTurn`` what one call takes of them, and ``recordsPerRead`` how many OpenSSL handles before the loop's other work has its turn.
+/// OpenSSL continues to read them. ``maximumOverhead`` bounds their total, ``bytesPerCall`` and
+/// ``recordsPerCall`` what one call takes of them, and ``recordsPerRead`` how many OpenSSL handles before the loop's other work has its turn.
 final class TLSEndpoint {
     private enum Phase {
         case handshake
@@ -19,17 +19,17 @@ final class TLSEndpoint {
     }
 
     /// The maximum number of bytes received without any data among them, in the handshake or later.
-    static let mostOverhead = 1 << 20
+    static let maximumOverhead = 1 << 20
 
     /// The maximum number of bytes that one call takes from the transport below. A call that reaches it would block,
     /// and is signalled in the loop's next turn, so that a peer that sends only overhead holds up neither the loop nor
     /// a thread that waits for the lock. Enough for the largest record (RFC 5246 §6.2.3: 18,437 bytes) after a few
     /// tickets, so data is not delayed.
-    static let bytesPerTurn = 20 << 10
+    static let bytesPerCall = 20 << 10
 
     /// The maximum number of records that one call takes, for the same purpose: a record without data takes 22 bytes and tens of
     /// microseconds. A call ends with the first record that has data.
-    static let recordsPerTurn = 32
+    static let recordsPerCall = 32
 
     /// The maximum number of records that OpenSSL gets at a time. Between two such reads, the call ends if the loop's other work is due
     /// (`EventLoop.isShareSpent`): many peers may send records without data at the same time. A read of 16 KiB of data contains two
@@ -110,7 +110,7 @@ extension TLSEndpoint {
         }
         if lower.hasUnsent, let interest = try flushForHandshake() { return .wouldBlock(interest) }
         OpenSSLErrors.clear()
-        lower.beginTurn()
+        lower.beginCall()
         let result = SSL_do_handshake(ssl)
         if result == 1 {
             if lower.hasUnsent, let interest = try flushForHandshake() { return .wouldBlock(interest) }
@@ -192,7 +192,7 @@ extension TLSEndpoint {
         try checkOpen()
         if let interest = try flush() { return .wouldBlock(interest) }
         OpenSSLErrors.clear()
-        lower.beginTurn()
+        lower.beginCall()
         var count = 0
         let result = bytes.withUnsafeBytes { SSL_write_ex(ssl, $0.baseAddress, $0.count, &count) }
         if let error = lower.writeFailure { throw error }
@@ -268,7 +268,7 @@ extension TLSEndpoint {
         // writer reports it.
         if lower.hasUnsent { _ = try? lower.flush() }
         OpenSSLErrors.clear()
-        lower.beginTurn()
+        lower.beginCall()
         return nil
     }
 
@@ -301,11 +301,11 @@ extension TLSEndpoint {
             throw fail(StreamError(.closedAbruptly, .closedInHandshake(peer.hostAndPort)))
         }
         if inHandshake, let error = lower.writeFailure { throw fail(error) }
-        if lower.received > TLSEndpoint.mostOverhead {
+        if lower.received > TLSEndpoint.maximumOverhead {
             throw fail(StreamError(.protocolViolation, .onlyOverhead(peer.hostAndPort, bytes: lower.received)))
         }
         if SSL_want(ssl) == SSL_WRITING { return lower.writeInterest }
-        if lower.isTurnSpent {
+        if lower.isBudgetSpent {
             // The readiness edge of the bytes that are still below has been consumed.
             lower.engine.waitPoint.signalNextTurn(.readable)
             return .readable

@@ -26,10 +26,10 @@ final class TLSLower {
     private(set) var writeFailure: StreamError?
     /// The number of bytes received since the last useful message; see ``TLSEndpoint``.
     var received = 0
-    /// The number of bytes that the present call may still take; see ``TLSEndpoint/bytesPerTurn``.
-    private var budget = TLSEndpoint.bytesPerTurn
-    /// The number of records that the present call may still take; see ``TLSEndpoint/recordsPerTurn``.
-    private var recordBudget = TLSEndpoint.recordsPerTurn
+    /// The number of bytes that the present call may still take; see ``TLSEndpoint/bytesPerCall``.
+    private var byteBudget = TLSEndpoint.bytesPerCall
+    /// The number of records that the present call may still take; see ``TLSEndpoint/recordsPerCall``.
+    private var recordBudget = TLSEndpoint.recordsPerCall
     /// Where the records end in what was received.
     private var bounds = TLSRecordBounds()
     /// Bytes that were received together with those that OpenSSL has; see ``TLSEndpoint/recordsPerRead``.
@@ -37,7 +37,7 @@ final class TLSLower {
     /// Whether the present call has read.
     private var hasRead = false
     /// Whether the last read returned nothing because the call had used up its budget.
-    private(set) var isTurnSpent = false
+    private(set) var isBudgetSpent = false
     /// The first bytes from the peer that OpenSSL has read; see ``readBeginning()``.
     private var beginning: [UInt8] = []
 
@@ -50,7 +50,7 @@ final class TLSLower {
 
     /// The maximum number of unsent bytes. Only a peer that provokes answers and does not read them can reach it; then
     /// reading stops.
-    private static let maximumUnsent = 256 << 10
+    static let maximumUnsent = 256 << 10
     private static let beginningLength = 24
 
     init(_ engine: Engine) {
@@ -59,10 +59,10 @@ final class TLSLower {
 
     var hasUnsent: Bool { !unsent.isEmpty }
 
-    /// Begins a call, which may take ``TLSEndpoint/bytesPerTurn`` bytes and ``TLSEndpoint/recordsPerTurn`` records.
-    func beginTurn() {
-        (budget, recordBudget) = (TLSEndpoint.bytesPerTurn, TLSEndpoint.recordsPerTurn)
-        (isTurnSpent, hasRead) = (false, false)
+    /// Begins a call, which may take ``TLSEndpoint/bytesPerCall`` bytes and ``TLSEndpoint/recordsPerCall`` records.
+    func beginCall() {
+        (byteBudget, recordBudget) = (TLSEndpoint.bytesPerCall, TLSEndpoint.recordsPerCall)
+        (isBudgetSpent, hasRead) = (false, false)
     }
 
     /// Sends the unsent bytes. Returns the interest to wait for if the lower transport does not take all of them.
@@ -123,15 +123,15 @@ final class TLSLower {
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> CInt {
         if isEnded || readFailure != nil { return -1 }
         // The first read of a call makes progress in any case.
-        if budget == 0 || recordBudget == 0 || (hasRead && engine.waitPoint.loop.isShareSpent) {
-            isTurnSpent = true
+        if byteBudget == 0 || recordBudget == 0 || (hasRead && engine.waitPoint.loop.isShareSpent) {
+            isBudgetSpent = true
             return -1
         }
         hasRead = true
-        let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(budget))
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(byteBudget))
         guard let count = held.isEmpty ? receive(into: buffer) : takeHeld(into: buffer) else { return -1 }
         received += count
-        budget -= count
+        byteBudget -= count
         return CInt(count)
     }
 

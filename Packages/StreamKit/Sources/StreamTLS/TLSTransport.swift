@@ -35,23 +35,12 @@ package final class TLSTransport: StreamTransport {
         endpoint = Locked(try TLSEndpoint(configuration, context, peer, over: lower))
     }
 
-    /// As above, with the context of a cache. May block, to read the trusted certificates.
-    package convenience init(
-        _ configuration: borrowing TLSConfiguration, peerName: String?, port: UInt16? = nil,
-        through route: String? = nil, over lower: Engine, contexts: TLSContextCache = .shared
-    ) throws(StreamError) {
-        let context = try contexts.context(for: configuration)
-        try self.init(
-            configuration, peerName: peerName, port: port, through: route, over: lower, context: context)
-    }
-
     package var waitPoint: WaitPoint { lower.waitPoint }
 
     /// Runs `body`, which may use the layer below, with the endpoint.
     ///
     /// A stream below may signal clients that are called at once (`DirectTarget`), and that use this transport. They are called after the
     /// lock has been released. A socket signals nothing.
-    @inline(__always)
     private func withEndpoint<Result: Sendable, Failure: Error>(
         _ body: (inout sending TLSEndpoint) throws(Failure) -> sending Result
     ) throws(Failure) -> Result {

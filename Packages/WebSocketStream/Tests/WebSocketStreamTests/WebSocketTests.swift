@@ -348,6 +348,24 @@ extension WebSocket.Configuration {
         }
     }
 
+    /// A server that goes on sending after its Close frame: the client closes the connection.
+    @Test func limitsWhatFollowsTheClosure() async throws {
+        // More than the kernel takes in addition.
+        let most = 64 * WebSocketConnection.maximumLingering
+        let sent = OneShot<Int>()
+        try await scripted { pair in
+            try await pair.output.writeAll(WireFrame.close(1000).bytes(masked: false))
+            let piece = [UInt8](repeating: 0, count: 1 << 16)
+            var count = 0
+            while count < most, (try? await pair.output.writeAll(piece)) != nil { count += piece.count }
+            sent.provide(count)
+        } _: { url in
+            let socket = try await WebSocket.connect(url, configuration: .patient, session: session())
+            for try await _ in socket.messages {}
+            #expect(try await sent.value() < most)
+        }
+    }
+
     /// A silent server receives a ping; if it stays silent, the connection fails.
     @Test func limitsSilence() async throws {
         let seen = OneShot<[WireFrame]>()

@@ -1,3 +1,4 @@
+internal import CredentialStores
 internal import Foundation
 internal import NetKit
 

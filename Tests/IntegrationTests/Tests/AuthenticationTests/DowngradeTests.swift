@@ -53,7 +53,7 @@ import Testing
         var configuration = HTTPSession.Configuration()
         configuration.options.pool = HTTPConnectionPool()
         configuration.policy.methods = [.ntlm, .digest, .basic]
-        configuration.stores = CredentialStores(
+        configuration.stores = CredentialSearchList(
             origins: userInURL ? [] : [AnySpace()], proxies: userInURL ? [] : [AnySpace()])
         let proxy = try ProxyServer("http://\(userInURL ? "joe:secret@" : "")127.0.0.1:\(server.port)")
         if role == .proxy {
@@ -127,7 +127,7 @@ import Testing
         let server = try Self.server(.origin, Self.digest, "Basic realm=\"r\"")
         var configuration = HTTPSession.Configuration()
         configuration.options.pool = HTTPConnectionPool()
-        configuration.stores = CredentialStores(origins: [AnySpace()])
+        configuration.stores = CredentialSearchList(origins: [AnySpace()])
         let session = HTTPSession(configuration)
         let request = try HTTPRequest(method: .get, url: #require(URL(string: server.url("/x"))))
         for _ in 0..<3 { #expect(try await session.load(request).status == .unauthorized) }

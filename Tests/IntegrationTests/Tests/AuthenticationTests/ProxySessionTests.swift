@@ -270,7 +270,7 @@ import Testing
         origins.save(Credential(user: "alice", password: "open sesame", for: space))
         func load() async throws -> Int {
             let session = try Self.session(
-                through: proxy, { $0.stores = CredentialStores(origins: [origins], proxies: [proxies]) }
+                through: proxy, { $0.stores = CredentialSearchList(origins: [origins], proxies: [proxies]) }
             ) { _ in nil }
             return try await session.load(HTTPRequest(method: .get, url: Self.url(.plain))).status.code
         }
@@ -287,7 +287,7 @@ import Testing
         for listener in [HTTPListener.plain, .tls] {
             proxies.removeAll()
             let session = try Self.session(
-                through: proxy, { $0.stores = CredentialStores(origins: [origins], proxies: [proxies]) }
+                through: proxy, { $0.stores = CredentialSearchList(origins: [origins], proxies: [proxies]) }
             ) { _ in Self.known }
             #expect(try await session.load(HTTPRequest(method: .get, url: Self.url(listener))).status == .ok)
             #expect(proxies.find(CredentialQuery(space))?.password == Secret("open sesame"))

@@ -1,3 +1,4 @@
+import CredentialStores
 import NetKit
 import Peers
 import Testing
@@ -199,7 +200,7 @@ import Testing
         let space = ProtectionSpace(.proxy, scheme: "http", host: "busy.test", port: 3128, realm: "r")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
-                let stores = CredentialStores(proxies: [store])
+                let stores = CredentialSearchList(proxies: [store])
                 group.addTask {
                     let credential = Credential(user: "user\(number)", password: "\(number)", for: space)
                     try await stores.save(credential, persistently: true)
@@ -268,9 +269,9 @@ import Testing
             #expect(error.code == .storeMissing && error.detail?.contains("gnome-keyring, KWallet") == true)
             // The next store in the caller's chain is used.
             let memory = MemoryCredentialStore()
-            let usable = try CredentialStores.firstUsable(of: [store(ring), memory])
+            let usable = try CredentialSearchList.firstUsable(of: [store(ring), memory])
             #expect(usable.name == "memory")
-            let ofChain = failure { _ = try CredentialStores.firstUsable(of: [store(ring)]) }
+            let ofChain = failure { _ = try CredentialSearchList.firstUsable(of: [store(ring)]) }
             #expect(ofChain.code == .storeMissing && ofChain.detail == error.detail)
         }
         try await with(.scripted([.homeless])) { ring in

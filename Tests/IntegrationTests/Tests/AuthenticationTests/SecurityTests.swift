@@ -1,3 +1,4 @@
+import CredentialStores
 import Foundation
 import HTTPAuth
 import HTTPMessage
@@ -117,7 +118,8 @@ import Testing
         arguments: ["NTLM x", "Negotiate x", "Nego2 x", "negotiate-ext x", "Basic x", "Bearer x"])
     func explicitCredentialsAreNotShared(_ value: String) async throws {
         let origin = try Origin { _ in .init(body: "in") }
-        let session = Self.session()
+        // The pool keeps each connection for longer than the test takes on a busy machine.
+        let session = Self.session { $0.options.pool = HTTPConnectionPool(limits: .init(idle: .seconds(3600))) }
         func load(_ value: String?) async throws {
             var request = try Self.request(origin)
             if let value { try request.fields.set(value, for: .authorization) }
@@ -157,7 +159,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: path) }
         let file = try NetrcFile(path: path)
         let session = Self.session {
-            $0.stores = CredentialStores(origins: [file], proxies: [])
+            $0.stores = CredentialSearchList(origins: [file], proxies: [])
             $0.options.followsRedirects = true
         }
         let status = try await session.load(Self.request(isRedirected ? a : b)).status
@@ -172,7 +174,8 @@ import Testing
         let memory = MemoryCredentialStore()
         let space = ProtectionSpace(.proxy, scheme: "http", host: "127.0.0.1", port: origin.port, realm: "same")
         memory.save(Credential(user: "joe", password: "secret", for: space))
-        let session = Self.session({ $0.stores = CredentialStores(origins: [memory], proxies: [memory]) }) { question in
+        let session = Self.session({ $0.stores = CredentialSearchList(origins: [memory], proxies: [memory]) }) {
+            question in
             questions.append(question)
             return .init(user: "joe", password: "secret")
         }
@@ -197,7 +200,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: path) }
         let file = try NetrcFile(path: path)
         let session = Self.session {
-            $0.stores = CredentialStores(origins: [file], proxies: [])
+            $0.stores = CredentialSearchList(origins: [file], proxies: [])
             $0.options.followsRedirects = true
         }
         let text = a.url(followsToOther ? "/to" : "/x")

@@ -41,7 +41,7 @@ import Testing
         memory.save(Credential(user: "alice", password: "open sesame", for: space))
         var configuration = HTTPSession.Configuration()
         configuration.options.pool = HTTPConnectionPool()
-        configuration.stores = CredentialStores(origins: [memory])
+        configuration.stores = CredentialSearchList(origins: [memory])
         let session = HTTPSession(configuration)
         let url = try #require(URL(string: apache.url(.plain, "/\(scheme)/secret.txt")))
         for _ in 0..<3 {

@@ -120,14 +120,14 @@ import Testing
         let space = ProtectionSpace(.origin, scheme: "http", host: "127.0.0.1", port: origin.port, realm: "a")
         memory.save(Credential(user: "joe", password: "right", for: space))
         let user = User()
-        let session = session(user) { $0.stores = CredentialStores(origins: [memory]) }
+        let session = session(user) { $0.stores = CredentialSearchList(origins: [memory]) }
         #expect(try await session.load(request(origin)).status == .ok)
         #expect(origin.requests[0]["Authorization"].isEmpty && user.questions.isEmpty)
 
         // If a stored credential is refused, the user is prompted, and that answer is stored once accepted.
         memory.save(Credential(user: "joe", password: "old", for: space))
         let asked = User(right)
-        let other = self.session(asked) { $0.stores = CredentialStores(origins: [memory]) }
+        let other = self.session(asked) { $0.stores = CredentialSearchList(origins: [memory]) }
         #expect(try await other.load(request(origin)).status == .ok)
         #expect(asked.questions.count == 1)
         #expect(memory.find(CredentialQuery(space))?.password == Secret("right"))
@@ -181,7 +181,7 @@ import Testing
         let space = ProtectionSpace(.origin, scheme: "http", host: "127.0.0.1", port: origin.port, realm: "a")
         memory.save(Credential(user: "joe", password: "right", for: space))
         memory.save(Credential(user: "ann", password: "other", for: space))
-        let session = session(user) { $0.stores = CredentialStores(origins: [memory]) }
+        let session = session(user) { $0.stores = CredentialSearchList(origins: [memory]) }
         #expect(try await session.load(request(origin, user: "joe@")).status == .ok)
         #expect(origin.requests.allSatisfy { !$0.target.contains("joe") })
     }
@@ -189,7 +189,7 @@ import Testing
     // Parity: HA-067
     @Test("HA-067: everything is forgotten") func credentialsAreForgotten() async throws {
         let origin = try Self.guarded()
-        let session = session(User(right, nil)) { $0.stores = CredentialStores(origins: []) }
+        let session = session(User(right, nil)) { $0.stores = CredentialSearchList(origins: []) }
         #expect(try await session.load(request(origin)).status == .ok)
         session.forgetCredentials()
         #expect(try await session.load(request(origin)).status == .unauthorized)

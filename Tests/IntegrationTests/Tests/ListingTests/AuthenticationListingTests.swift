@@ -1,3 +1,4 @@
+import CredentialStores
 import Foundation
 import Listings
 import NetKit

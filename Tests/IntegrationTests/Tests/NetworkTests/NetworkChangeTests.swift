@@ -110,6 +110,8 @@ import Testing
         let address = try #require(network.split(separator: "/").first)
         let script = """
             ip address add \(network) dev lo nodad
+            # The kernel adds the route of an IPv6 address later.
+            until ip route get \(address) >/dev/null 2>&1; do sleep 0.02; done
             exec \(Self.tool) stranded \(address) 'ip address delete \(network) dev lo'
             """
         let result = try await Command(Program("sh", package: "dash"), ["-ec", script], in: namespace).run()

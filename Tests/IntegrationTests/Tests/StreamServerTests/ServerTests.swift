@@ -131,7 +131,7 @@ import Testing
         idle.close()
         busy.close()
         let end = ContinuousClock.now + .seconds(30)
-        while server.program.isRunning, .now < end { await Task.yield() }
+        while server.program.isRunning, .now < end, !Task.isCancelled { await Task.yield() }
         #expect(!server.program.isRunning)
     }
 }

@@ -91,7 +91,7 @@ import Testing
             try client.start()
             #expect(await client.shows("event: first\nid: 1\ndata: one\ndata: two\n"))
             client.stop()
-            while server.listener.connectionCount > 0 { await Task.yield() }
+            while server.listener.connectionCount > 0, !Task.isCancelled { await Task.yield() }
         }
     }
 

@@ -26,7 +26,7 @@ import Testing
         #expect(await program.says("two"))
         #expect(await !program.says("three", seconds: 0.1))
         program.kill()
-        while program.isRunning { await Task.yield() }
+        while program.isRunning, !Task.isCancelled { await Task.yield() }
         #expect(program.log == "one\ntwo\n")
     }
 }

@@ -44,7 +44,7 @@ import Testing
         defer { server.stop() }
         try server.send(Array("Quiet please\n".utf8))
         async let answer = OpenSSLClient(port: server.port, options: ["-quiet"]).run(sending: "from the client\n")
-        while !server.received.contains("from the client\n") { await Task.yield() }
+        while !server.received.contains("from the client\n"), !Task.isCancelled { await Task.yield() }
         server.finish()
         #expect(try await answer.text == "Quiet please\n")
     }

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HTTPMessage
 
+@testable internal import CredentialStores
 @testable internal import HTTPAuth
 
 extension FuzzTarget {

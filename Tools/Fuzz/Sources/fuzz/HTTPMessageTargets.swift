@@ -8,7 +8,35 @@ extension FuzzTarget {
 
     /// Responses, as received by a client.
     static let httpResponse = FuzzTarget(name: "http-response") { bytes in
-        for leniency in [HTTPLeniency.strict, .client] { compareSplits(of: bytes, .response, leniency) }
+        for leniency in [HTTPLeniency.strict, .client] {
+            compareSplits(of: bytes, .response, leniency)
+            compareFinalHeads(of: bytes, leniency)
+        }
+    }
+
+    /// Checks that the final head, and what follows it, do not depend on how the bytes are split.
+    private static func compareFinalHeads(of bytes: [UInt8], _ leniency: HTTPLeniency) {
+        let whole = finalHead(of: bytes, in: max(1, bytes.count), leniency)
+        for size in [1, 7] where size < bytes.count {
+            precondition(
+                finalHead(of: bytes, in: size, leniency) == whole, "pieces of \(size) bytes: another final head")
+        }
+    }
+
+    /// Returns the final head, if there is one, and what follows it, or the error.
+    private static func finalHead(of bytes: [UInt8], in size: Int, _ leniency: HTTPLeniency) -> [String] {
+        var parser = FinalHeadParser(leniency: leniency)
+        do throws(HTTPMessageError) {
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                let end = min(start + size, bytes.count)
+                if let head = try parser.receive(bytes[start..<end]) {
+                    return ["\(head.serialized())", "\(parser.surplus + bytes[end...])"]
+                }
+            }
+            return ["\(parser.surplus)"]
+        } catch {
+            return ["error \(error.code)"]
+        }
     }
 
     /// Checks that the result does not depend on how the bytes are split.

@@ -8,9 +8,21 @@ enum CompletionScript {
                 .replacing(/(@(?:FILE|-).*\]:[^:']+:)'/) { "\($0.1)_netkit_files_after_at'" }
         }
         if script.hasPrefix("function __netkit") {
-            return fishAddition + script.replacing(/(@FILE.*) -rfka ''/) { "\($0.1) -rfka '(__netkit_files_after_at)'" }
+            return fishAddition
+                + withoutDots(script).replacing(/(@FILE.*) -rfka ''/) { "\($0.1) -rfka '(__netkit_files_after_at)'" }
         }
         return script
+    }
+
+    /// The script for fish, in which `--http1.1` has a name without a dot where fish parses the words that are typed: its argparse refuses
+    /// names with dots, and the script would never end.
+    private static func withoutDots(_ script: String) -> String {
+        let name = VersionFlag.http1.rawValue
+        let inner = name.replacing(".", with: "_")
+        return script.replacing(name, with: inner).replacing("-l '\(inner)'", with: "-l '\(name)'")
+            .replacing(
+                "unparsed_tokens (__netkit_tokens -pc)",
+                with: "unparsed_tokens (__netkit_tokens -pc | string replace -- --\(name) --\(inner))")
     }
 
     private static let zshStart = "#compdef netkit\n"

@@ -31,17 +31,19 @@ struct CookieJar: Sendable {
             return Terminal.warn("\(path) does not exist; no cookies are read from it.")
         }
         let contents = try UploadSource.contents(of: path)
-        let name = "set-cookie:"
+        let lines = contents.split(separator: 0x0A, omittingEmptySubsequences: false)
+        let isHead = lines.contains(where: CookieJar.isSetCookie)
         var others: [[UInt8]] = []
-        for line in contents.split(separator: 0x0A, omittingEmptySubsequences: false) {
+        for line in lines {
             // The lines keep their numbers.
             others.append([])
-            guard String(decoding: line.prefix(name.utf8.count), as: UTF8.self).lowercased() == name else {
-                others[others.count - 1] = Array(line)
+            guard CookieJar.isSetCookie(line) else {
+                // The other lines of a response head are no mistakes.
+                if !isHead || !CookieJar.isOfHead(line) { others[others.count - 1] = Array(line) }
                 continue
             }
             var fields = HTTPFields()
-            let value = line.dropFirst(name.utf8.count).filter { $0 != 0x0D }
+            let value = line.dropFirst(CookieJar.fieldName.utf8.count).filter { $0 != 0x0D }
             try? fields.append(
                 String(decoding: value, as: UTF8.self).trimmingCharacters(in: .whitespaces), for: .setCookie)
             for url in urls { cookies.store(fields, from: url) }
@@ -55,6 +57,23 @@ struct CookieJar: Sendable {
             return Terminal.warn("\(path) has no cookie that can be read. \(error)")
         }
         for cookie in file.all { cookies.set(cookie) }
+    }
+
+    private static let fieldName = "set-cookie:"
+
+    private static func isSetCookie(_ line: ArraySlice<UInt8>) -> Bool {
+        String(decoding: line.prefix(fieldName.utf8.count), as: UTF8.self).lowercased() == fieldName
+    }
+
+    /// Whether a line is a status line or a field of a response head. A cookie has tabs.
+    private static func isOfHead(_ line: ArraySlice<UInt8>) -> Bool {
+        if line.contains(0x09) { return false }
+        if line.starts(with: "HTTP/".utf8) { return true }
+        let name = line.prefix { $0 != UInt8(ascii: ":") }
+        return !name.isEmpty && name.endIndex < line.endIndex
+            && name.allSatisfy {
+                $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20)
+            }
     }
 
     /// Writes the file. A new one is readable by its user only.

@@ -56,11 +56,9 @@ enum CurlHints {
         "--hostpubmd5": "netkit does not speak SSH.",
         "--hostpubsha256": "netkit does not speak SSH.",
         "--http0.9": "netkit requires HTTP/1.0 or later.",
-        "--http1.1": "It is not needed: netkit uses HTTP/1.1.",
-        "--http2": "netkit does not support HTTP/2 yet; omit it for HTTP/1.1.",
-        "--http2-prior-knowledge": "netkit does not support HTTP/2 yet; omit it for HTTP/1.1.",
-        "--http3": "netkit does not support HTTP/3; omit it for HTTP/1.1.",
-        "--http3-only": "netkit does not support HTTP/3; omit it for HTTP/1.1.",
+        "--http1": "Use --http1.1.",
+        "--http3": "netkit does not support HTTP/3; omit it for HTTP/2 or HTTP/1.1.",
+        "--http3-only": "netkit does not support HTTP/3; omit it for HTTP/2 or HTTP/1.1.",
         "-K": "Write the options on the command line.",
         "--key-type": "Convert the key: openssl pkey -inform der -in FILE.",
         "-l": "Use netkit ls.",
@@ -78,6 +76,7 @@ enum CurlHints {
         "--negotiate": "Use --auth negotiate.",
         "--netrc-optional": "Use --netrc.",
         "--next": "Use one netkit get for each request.",
+        "--no-alpn": "Use --http1.1.",
         "--no-buffer": "It is not needed: netkit does not buffer its output.",
         "--no-keepalive": "It is not needed.",
         "--no-progress-meter": "Use -s.",
@@ -161,7 +160,7 @@ enum CurlHints {
         --curves --dns-interface --dns-ipv4-addr --dns-ipv6-addr --doh-cert-status --doh-insecure --egd-file --engine
         --expect100-timeout --false-start --form-escape --ftp-account --ftp-alternative-to-user --ftp-method --ftp-pret
         --ftp-ssl-ccc --ftp-ssl-ccc-mode --happy-eyeballs-timeout-ms --haproxy-protocol --hsts --http1.0 -0
-        --ignore-content-length --keepalive-time --krb --libcurl --local-port --login-options --metalink --no-alpn
+        --ignore-content-length --keepalive-time --krb --libcurl --local-port --login-options --metalink
         --no-npn --no-sessionid --post301 --post302 --post303 --proxy-cert-type --proxy-ciphers --proxy-crlfile
         --proxy-header --proxy-key-type --proxy-pinnedpubkey --proxy-service-name --proxy-ssl-allow-beast
         --proxy-ssl-auto-client-cert --proxy-tls13-ciphers --proxy-tlsauthtype --proxy-tlspassword --proxy-tlsuser

@@ -119,6 +119,7 @@ struct BrowseCommand: AsyncParsableCommand {
     private func next<Element>(
         _ feed: DiscoveryFeed<Element>, _ deadline: ContinuousClock.Instant?
     ) async throws(ServiceDiscoveryError) -> Element? {
+        defer { for name in feed.skipped { Terminal.warn("\(name) is skipped: it is not the name of a service") } }
         do throws(ServiceDiscoveryError) {
             return try await feed.next(until: deadline)
         } catch {

@@ -95,7 +95,7 @@ struct ExplainAuthCommand: AsyncParsableCommand {
                 response: response, from: proxy?.protectionSpace, policy: policy)
         else {
             if json { return JSONOutput.show(facts) }
-            return Terminal.print("\(asker) does not require a login: \(response.statusLine).")
+            return Terminal.print("\(asker) does not require a login: \(response.shownStatus).")
         }
         var signed = request
         // Only starting a scheme shows whether it can start. The signed request is not sent.

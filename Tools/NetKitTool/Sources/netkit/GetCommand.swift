@@ -325,6 +325,7 @@ struct GetCommand: AsyncParsableCommand {
         var configuration = try login.configuration(prompt)
         configuration.options.followsRedirects = request.followsRedirects
         configuration.options.decodesContent = request.compressed
+        if let versions = request.versions { configuration.options.versions = versions }
         // For an http URL TLS is set up only where a redirect may lead to https; --cacert is for proxies, too.
         let mayUseTLS =
             request.followsRedirects

@@ -34,7 +34,7 @@ enum HTTPArchive {
     private static func request(_ hop: LoadReport.Hop) -> JSONOutput.Facts {
         let items = URLComponents(string: hop.url)?.queryItems ?? []
         return [
-            "method": hop.method, "url": hop.url, "httpVersion": hop.request?.version.description ?? "HTTP/1.1",
+            "method": hop.method, "url": hop.url, "httpVersion": hop.request?.version.shown ?? "HTTP/1.1",
             "cookies": [JSONOutput.Facts](), "headers": fields(hop.request?.fields),
             "queryString": items.map { ["name": $0.name, "value": $0.value ?? ""] }, "headersSize": -1, "bodySize": -1,
         ]
@@ -45,7 +45,7 @@ enum HTTPArchive {
         let response = hop.response
         return [
             "status": response?.status.code ?? 0, "statusText": response?.reason ?? "",
-            "httpVersion": response?.version.description ?? "", "cookies": [JSONOutput.Facts](),
+            "httpVersion": response?.version.shown ?? "", "cookies": [JSONOutput.Facts](),
             "headers": fields(response?.fields),
             "content": ["size": bytes ?? 0, "mimeType": response?.fields[.contentType] ?? ""] as JSONOutput.Facts,
             "redirectURL": response?.fields[.location].map(JSONOutput.url) ?? "", "headersSize": -1,

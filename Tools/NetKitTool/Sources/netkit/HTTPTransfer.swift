@@ -160,7 +160,7 @@ struct HTTPTransfer: Sendable {
         let isProxys = response.status == .proxyAuthenticationRequired
         return TransferFailure(
             settings.login.refusal(response, settings.prompt)
-                ?? "The \(isProxys ? "proxy" : "server") responded: \(response.statusLine).",
+                ?? "The \(isProxys ? "proxy" : "server") responded: \(response.shownStatus).",
             isProxys ? .proxyRefused : .serverError)
     }
 }

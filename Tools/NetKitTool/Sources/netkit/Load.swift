@@ -116,16 +116,33 @@ struct Load: Sendable {
                     coding),
                 reason: .undecodable)
         }
+        let isUnrequestedPart = isUnrequestedPart(response, stream)
         if let path {
             if response.status == .rangeNotSatisfiable { return }
+            // The end of a file must not be taken for its beginning by --resume.
+            if isUnrequestedPart, response.contentRange?.range?.lowerBound != 0 { throw Load.unrequestedPart }
             try destination.makeFolders(of: path)
             let file = try OutputFile(path: path, keeping: begin, keepsExisting: destination.keepsExisting)
             try file.write(head.span.bytes)
-            try await copy(stream, to: file, from: begin, of: length, &outcome)
+            try await copy(stream, to: file, from: begin, of: length, isPart: isUnrequestedPart, &outcome)
         } else {
-            try await copy(stream, to: OutputFile(), from: 0, of: nil, &outcome)
+            try await copy(stream, to: OutputFile(), from: 0, of: nil, isPart: isUnrequestedPart, &outcome)
         }
     }
+
+    /// Whether a 206 answers a request for the whole, and is not the whole.
+    private func isUnrequestedPart(_ response: HTTPResponse, _ stream: ReadStream) -> Bool {
+        guard response.status == .partialContent, stream[.httpFinalRequest]?.fields.contains(.range) == false else {
+            return false
+        }
+        let part = response.contentRange
+        return part?.range?.lowerBound != 0 || part?.range?.upperBound != part?.length
+    }
+
+    private static let unrequestedPart = StreamError(
+        domain: .http, code: HTTPErrorNumber.connectionLost.rawValue,
+        sentence: Sentence("tool.part", "The server sent only a part, although the whole was requested."),
+        reason: .cutShort)
 
     /// Opens the response, and shows the progress of the upload meanwhile.
     private func opened() async throws -> ReadStream {
@@ -154,7 +171,7 @@ struct Load: Sendable {
     }
 
     private func copy(
-        _ stream: ReadStream, to file: consuming OutputFile, from begin: Int64, of length: Int64?,
+        _ stream: ReadStream, to file: consuming OutputFile, from begin: Int64, of length: Int64?, isPart: Bool,
         _ outcome: inout Outcome
     ) async throws {
         var rate = rate
@@ -186,6 +203,7 @@ struct Load: Sendable {
                     String(begin + outcome.count), String(length)),
                 reason: .cutShort)
         }
+        if isPart { throw Load.unrequestedPart }
         if keepsDate, let date = outcome.response?.fields[.lastModified].flatMap({ HTTPDate($0) }) {
             file.setDate(date.secondsSinceEpoch)
         }
@@ -230,7 +248,7 @@ struct Load: Sendable {
             let name = field.name.description
             return "\(name): \(Terminal.shownField(name, field.value, hidesCookies: hidesCookies))"
         }
-        return ([response.statusLine] + fields).map { $0 + end }.joined() + end
+        return ([response.firstLine] + fields).map { $0 + end }.joined() + end
     }
 }
 
@@ -249,7 +267,7 @@ extension Load.Outcome {
         if let response {
             facts["status"] = response.status.code
             facts["reason"] = response.reason
-            facts["version"] = response.version.description
+            facts["version"] = response.version.shown
             facts["headers"] = response.fields.map { field in
                 let name = field.name.description
                 return ["name": name, "value": Terminal.shownField(name, field.value, hidesCookies: hidesCookies)]
@@ -263,7 +281,7 @@ extension Load.Outcome {
         } else if let failure {
             facts["error"] = ["sentence": failure.sentence]
         }
-        facts["steps"] = JSONOutput.steps(stream?.report ?? ConnectionReport(report.hops.last?.steps ?? []))
+        facts["steps"] = JSONOutput.steps(stream?.shownReport ?? ConnectionReport(report.hops.last?.steps ?? []))
         facts["hops"] = report.facts
         return JSONOutput.line(facts)
     }

@@ -89,7 +89,7 @@ extension LoadReport {
             let url = stream[.httpFinalURL] ?? request?.url
             return Hop(
                 method: request?.method.description ?? "", url: url.map { JSONOutput.url($0.absoluteString) } ?? "",
-                start: entry.start, end: max(entry.start, next ?? time), steps: stream.report.steps,
+                start: entry.start, end: max(entry.start, next ?? time), steps: stream.shownReport.steps,
                 address: stream[.remoteAddress] ?? Self.address(stream.report.steps), request: request,
                 response: stream[.httpResponse],
                 tls: stream[.tlsInformation])
@@ -142,6 +142,7 @@ extension LoadReport {
             facts["address"] = hop.address?.description
             facts["status"] = hop.response?.status.code
             facts["reason"] = hop.response?.reason
+            facts["version"] = hop.response?.version.shown
             return facts
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CredentialStores
 import Foundation
 import Glibc
 import NetKit

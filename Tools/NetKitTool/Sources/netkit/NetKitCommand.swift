@@ -174,7 +174,7 @@ enum ExitStatus: Int32 {
             case EINVAL where error.underlying is FTPError: self = .badURL
             case ETIMEDOUT: self = .timedOut
             case ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL, ENOENT: self = .notConnected
-            case ECONNRESET, EPIPE, ECONNABORTED: self = .connectionLost
+            case ECONNRESET, EPIPE, ECONNABORTED, ENOTCONN: self = .connectionLost
             default: self = .other
             }
         default:

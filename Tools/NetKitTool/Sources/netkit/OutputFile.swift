@@ -94,23 +94,32 @@ struct OutputFile: ~Copyable {
     private static func resolved(_ path: String) throws(Failure) -> String {
         var path = path
         for _ in 0..<maximumLinks {
-            var (link, folder) = (stat(), stat())
+            var link = stat()
             // A descriptor's link in /proc or /dev/fd has a target that may be no path at all.
             guard !isSpecial(path), lstat(path, &link) == 0, link.st_mode & S_IFMT == S_IFLNK else { return path }
-            let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? ""
-            guard stat(parent.isEmpty ? "." : parent, &folder) == 0 else { return path }
-            guard link.st_uid == geteuid() || link.st_uid == folder.st_uid else {
-                throw Failure(writing: path, .foreign)
-            }
+            guard isTrusted(link, at: path) else { throw Failure(writing: path, .foreign) }
             var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
             let count = readlink(path, &buffer, buffer.count)
             guard count > 0, count < buffer.count else {
                 throw Failure(writing: path, count < 0 ? errno : ENAMETOOLONG)
             }
             let goal = String(decoding: buffer[..<count], as: UTF8.self)
-            path = goal.hasPrefix("/") ? goal : parent + goal
+            path = goal.hasPrefix("/") ? goal : parent(of: path) + goal
         }
         throw Failure(writing: path, ELOOP)
+    }
+
+    /// The folder of a path with a slash at the end; empty for the current folder.
+    private static func parent(of path: String) -> String {
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? ""
+    }
+
+    /// Whether a link or a special file belongs to this user, or to that of its folder.
+    private static func isTrusted(_ status: stat, at path: String) -> Bool {
+        if status.st_uid == geteuid() { return true }
+        let parent = parent(of: path)
+        var folder = stat()
+        return stat(parent.isEmpty ? "." : parent, &folder) == 0 && status.st_uid == folder.st_uid
     }
 
     /// The maximum number of links that lead to a file, as in the kernel.
@@ -127,7 +136,12 @@ struct OutputFile: ~Copyable {
     ) throws(WritableFile.Failure) -> Target {
         var status = stat()
         let exists = stat(path, &status) == 0
-        guard !isSpecial(path), !exists || status.st_mode & S_IFMT == S_IFREG else { return try existing(path, keeps) }
+        if isSpecial(path) { return try existing(path, keeps) }
+        if exists, status.st_mode & S_IFMT != S_IFREG {
+            // A user who makes a pipe in /tmp could read what is written, or let the program wait for ever.
+            guard isTrusted(status, at: path) else { throw .foreign }
+            return try existing(path, keeps)
+        }
         let partial = path + ReplacementFile.partialSuffix
         // Other programs write partial files under the name of the whole.
         if keeps > 0, access(partial, F_OK) != 0 {

@@ -113,6 +113,8 @@ struct RequestOptions: ParsableArguments {
     @Flag(name: [.customShort("I"), .customLong("head")], help: "Send a HEAD request and print the response head.")
     var head = false
 
+    @Flag var versionFlags: [VersionFlag] = []
+
     @Flag(
         help:
             "Request gzip or deflate, or br and zstd if their libraries are installed, and write the decoded body.")
@@ -163,11 +165,18 @@ struct RequestOptions: ParsableArguments {
         add("-T", upload != nil)
         add("-L", followsRedirects)
         add("--head", head)
+        names += givenVersions.map(\.option)
         add("--compressed", compressed)
         add("-b", !cookie.isEmpty)
         add("-c", cookieJar != nil)
         return names
     }
+
+    /// The given options for the version, each once.
+    private var givenVersions: [VersionFlag] { VersionFlag.allCases.filter(versionFlags.contains) }
+
+    /// The versions of HTTP that the request may use; nil for the default.
+    var versions: HTTPVersions? { versionFlags.first?.versions }
 
     private var uploadsStandardInput: Bool { upload == "-" || upload == "." }
 
@@ -192,6 +201,9 @@ struct RequestOptions: ParsableArguments {
     func validate() throws {
         if bodyOptions.count > 1 {
             throw ValidationError("\(bodyOptions.joined(separator: " and ")) cannot be combined.")
+        }
+        if givenVersions.count > 1 {
+            throw ValidationError("\(givenVersions.map(\.option).joined(separator: " and ")) cannot be combined.")
         }
         if sendsDataAsQuery {
             if bodyOptions != ["-d"], bodyOptions != ["--data-binary"] {

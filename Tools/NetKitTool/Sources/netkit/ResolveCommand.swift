@@ -161,6 +161,9 @@ struct ResolveCommand: AsyncParsableCommand {
             return try await resolver.addresses(of: name, until: deadline).map { Answer(value: "\($0)") }
         }
         let answer = try await wire.records(type, of: name, until: deadline)
+        if answer.isTruncated {
+            Terminal.say("netkit: \(name): the answer was truncated, and TCP failed: records may be missing")
+        }
         let canonicalName = answer.aliases.isEmpty ? nil : "\(answer.canonicalName)"
         return answer.records.map { record in
             Answer(value: record.data.presentation, record: record, canonicalName: canonicalName)

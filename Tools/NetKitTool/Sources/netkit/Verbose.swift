@@ -6,18 +6,19 @@ enum Verbose {
     /// Prints the requests of a load that have not been printed yet.
     static func show(_ course: LoadCourse, hidesCookies: Bool) {
         for stream in course.takeNew() {
-            for step in stream.report.steps { Terminal.say("* \(step.description)") }
+            for step in stream.shownReport.steps { Terminal.say("* \(step.description)") }
             if let tls = stream[.tlsInformation] {
                 let now = Int64(Date().timeIntervalSince1970)
                 for line in CertificateTree.lines(tls, .errors, now: now) { Terminal.say("* \(line)") }
             }
             if let request = stream[.httpFinalRequest] {
                 say(
-                    ">", "\(request.method) \(request.target) \(request.version)", request.fields, LoadReport.shownValue
+                    ">", "\(request.method) \(request.target) \(request.version.shown)", request.fields,
+                    LoadReport.shownValue
                 )
             }
             for response in (stream[.httpInterimResponses] ?? []) + (stream[.httpResponse].map { [$0] } ?? []) {
-                say("<", response.statusLine, response.fields) { name, value in
+                say("<", response.firstLine, response.fields) { name, value in
                     name.lowercased() == "set-cookie" && !hidesCookies ? value : LoadReport.shownValue(name, value)
                 }
             }

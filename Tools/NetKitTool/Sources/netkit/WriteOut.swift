@@ -101,7 +101,7 @@ struct WriteOut: Sendable {
         case .httpCode, .responseCode:
             let code = "\(outcome.response?.status.code ?? 0)"
             return String(repeating: "0", count: max(0, 3 - code.count)) + code
-        case .httpVersion: return outcome.response.map { "\($0.version)".replacing("HTTP/", with: "") } ?? "0"
+        case .httpVersion: return outcome.response.map { $0.version.shown.replacing("HTTP/", with: "") } ?? "0"
         case .method: return hop?.method ?? ""
         case .connects:
             return "\(report.hops.count { $0.steps.contains { if case .connect = $0.kind { true } else { false } } })"

@@ -30,6 +30,7 @@ import Testing
         (["get", "--tls-min"], "", ["1.2", "1.3"]), (["connect", "--tls-max"], "1.3", ["1.3"]),
         (["connect", "--starttls"], "", ["ftp", "imap", "pop3", "smtp"]),
         (["get", "-X"], "P", ["PATCH", "POST", "PUT"]),
+        (["get"], "--http", ["--http1.1", "--http2", "--http2-prior-knowledge"]),
         (["resolve", "--type"], "S", ["SOA", "SRV", "SVCB"]), (["ls", "--tls"], "r", ["required"]),
         (["browse", "--engine"], "", ["auto", "daemon", "embedded"]),
     ])
@@ -49,6 +50,8 @@ import Testing
     @Test(arguments: [
         ("get -d @fi", ["@file one", "@file2"]), ("get -F a=@sub/", ["a=@sub/inner"]), ("get -d fi", []),
         ("get --json-body @su", ["@sub/"]), ("get -T file2", ["file2"]),
+        ("get --http", ["--http1.1", "--http2", "--http2-prior-knowledge"]),
+        ("get --http1.1 --compr", ["--compressed"]),
     ])
     func fish(_ line: String, _ expected: [String]) async throws {
         let folder = try Self.files()

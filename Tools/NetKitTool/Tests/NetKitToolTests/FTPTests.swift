@@ -48,6 +48,21 @@ struct FTPTests {
         #expect(commands.contains { $0.hasPrefix(command) }, "\(commands)")
     }
 
+    /// The file on the server has become shorter than the part that is here.
+    @Test func aPartOfAnotherFileIsReplaced() async throws {
+        let server = PyFTPServer()
+        try server.start()
+        try server.write("a.txt", Array("new\n".utf8))
+        let folder = try TemporaryFolder()
+        try folder.write("longer than it is\n", to: "file.part")
+        let run = try await Tool.run([
+            "get", "--resume", "-o", folder.file("file"), "-u", "ann:open sesame", "\(server.url())files/a.txt",
+        ])
+        let names = try folder.names
+        #expect(run.status == 0 && names == ["file"], "\(run.text)")
+        #expect(try String(contentsOfFile: folder.file("file"), encoding: .utf8) == "new\n")
+    }
+
     /// An old server does not know SIZE, but lists its files.
     @Test func anUploadIsContinuedWithoutSIZE() async throws {
         let server = PyFTPServer(lacking: ["SIZE", "MLST", "MLSD"])

@@ -150,6 +150,7 @@ import Testing
 
     @Test(arguments: [
         ["-X", "PUT"], ["-H", "A: b"], ["-d", "x"], ["-L"], ["--head"], ["-i"], ["-b", "a=b"], ["--compressed"],
+        ["--http1.1"], ["--http2"], ["--http2-prior-knowledge"],
         ["--auth", "digest"],
         ["--proxy-user", "a:b"], ["--proxy-auth", "basic"], ["--delegate", "h.invalid"], ["--negotiate-host", "*"],
         ["--password-store", "keyring"], ["--password-store", "keyring", "--save-password"],

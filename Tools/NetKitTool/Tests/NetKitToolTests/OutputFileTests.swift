@@ -140,6 +140,34 @@ import Testing
         #expect(sent == (options.isEmpty ? ["a=1", "b=2", "c=3"] : ["c=3"]), "\(run.text)")
     }
 
+    /// A head that `-D` has written is a cookie file, whose other lines are no mistakes.
+    @Test func aHeadIsACookieFile() async throws {
+        let folder = try TemporaryFolder()
+        let head = "HTTP/1.1 200 OK\r\nX-Powered-By: x\r\nSet-Cookie: a=1\r\n\r\n"
+        let server = try RequestTests.echo()
+        defer { server.stop() }
+        let url = "http://127.0.0.1:\(server.port)/"
+        let run = try await Tool.run(["get", "-b", try folder.write(head, to: "head"), url])
+        #expect(run.status == 0 && run.errors.isEmpty && run.output.contains("Cookie: a=1\r\n"), "\(run.text)")
+        let odd = try await Tool.run(["get", "-b", try folder.write(head + "not a cookie\n", to: "odd"), url])
+        #expect(odd.status == 0 && odd.errors.contains("not a cookie") && odd.output.contains("Cookie: a=1\r\n"))
+        // Without Set-Cookie, it is some other file.
+        let other = try await Tool.run(["get", "-b", try folder.write("Cookie: a=1\n", to: "other"), url])
+        #expect(other.errors.contains("has no cookie that can be read"), "\(other.text)")
+    }
+
+    /// A user who makes a pipe in a folder of all could read what is written, or let the program wait for ever.
+    @Test(
+        "a pipe of another user is not written", .enabled(if: geteuid() == 0, "only root can give files away"),
+        arguments: ["-o", "-c", "-D", "--har"])
+    func foreignPipes(_ option: String) async throws {
+        let folder = try TemporaryFolder()
+        let server = try Self.server("HTTP/1.1 200 OK\r\n")
+        try #require(mkfifo(folder.file("pipe"), 0o666) == 0 && chown(folder.file("pipe"), 65534, 65534) == 0)
+        let run = try await Tool.run(["get", option, folder.file("pipe"), "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 23 && run.errors.contains("it belongs to another user"), "\(run.text)")
+    }
+
     /// Without a length, it could not be told whether the file that replaces the partial one is complete.
     @Test func aWholeWithoutALengthDoesNotReplaceAPart() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in

@@ -77,4 +77,32 @@ import Testing
         #expect(run.status == 18 && run.errors.contains("5 of 6 bytes are here"), "\(run.text)")
         #expect(try String(contentsOfFile: partial, encoding: .utf8) == "abcde")
     }
+
+    /// A 206 that was not requested is no whole file, unless it is by its own account.
+    @Test(
+        "a part in answer to a request for the whole",
+        arguments: [
+            ("bytes 0-2/6", "abc", 18), ("bytes 3-5/6", "def", 18), ("bytes 0-2/*", "abc", 18), ("", "abc", 18),
+            ("bytes 0-5/6", "abcdef", 0),
+        ] as [(String, String, Int32)], [false, true])
+    func unrequestedParts(_ answer: (range: String, body: String, status: Int32), _ isFile: Bool) async throws {
+        let (range, body, status) = answer
+        let field = range.isEmpty ? "" : "Content-Range: \(range)\r\n"
+        let server = try ScriptedServer { connection throws(PeerError) in
+            while (try? connection.readHead()) != nil {
+                try connection.send("HTTP/1.1 206 OK\r\n\(field)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            }
+        }
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let output = isFile ? ["-o", folder.file("file")] : []
+        let url = "http://127.0.0.1:\(server.port)/"
+        let run = try await Tool.run(["get"] + output + [url])
+        #expect(run.status == status, "\(run.text)")
+        // The beginning of the file is kept for --resume, any other part is not.
+        let name = status == 0 ? "file" : range.hasPrefix("bytes 0-") ? "file.part" : nil
+        #expect(try folder.names == (isFile ? [name].compactMap(\.self) : []))
+        // A caller that asks for a range gets it.
+        #expect(try await Tool.run(["get", "-H", "Range: bytes=0-9", url]).status == 0)
+    }
 }

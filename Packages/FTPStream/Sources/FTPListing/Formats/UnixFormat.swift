@@ -104,9 +104,10 @@ enum UnixFormat {
         }
     }
 
-    /// Splits "name -> target". If there are several arrows, the target is the text whose length equals the size.
+    /// Splits "name -> target". If there are several arrows, the target is the text whose length equals the size. Servers that cannot
+    /// read the target write none, with or without the blank before it.
     private static func splitLink(_ entry: inout ListingEntry, size: UInt64?) {
-        let bytes = entry.nameBytes
+        let bytes = entry.nameBytes.suffix(3).elementsEqual(" ->".utf8) ? entry.nameBytes + [0x20] : entry.nameBytes
         let arrow = Array(" -> ".utf8)
         var arrows: [Int] = []
         var index = 0

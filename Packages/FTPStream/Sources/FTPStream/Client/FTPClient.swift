@@ -236,15 +236,15 @@ public final class FTPClient: Sendable {
 
     // MARK: Running
 
-    private func read(_ exchange: FTPTransport) -> ReadStream {
-        let stream = ReadStream(transport: exchange)
+    private func read(_ transport: FTPTransport) -> ReadStream {
+        let stream = ReadStream(transport: transport)
         // Cannot fail: the property can be set at any time.
         try? stream.set(.readTimeout, to: options.withLock { $0.connection[.readTimeout] })
         return stream
     }
 
-    private func write(_ exchange: FTPTransport) -> WriteStream {
-        let stream = WriteStream(transport: exchange)
+    private func write(_ transport: FTPTransport) -> WriteStream {
+        let stream = WriteStream(transport: transport)
         try? stream.set(.writeTimeout, to: options.withLock { $0.connection[.writeTimeout] })
         return stream
     }
@@ -274,8 +274,8 @@ public final class FTPClient: Sendable {
     }
 
     private nonisolated(nonsending) func run(_ job: FTPJob) async throws(StreamError) -> ReadStream {
-        let exchange = FTPTransport(.ftpClient, location, options: options.withLock { $0 }, loop: loop) { _ in job }
-        let stream = ReadStream(transport: exchange)
+        let transport = FTPTransport(.ftpClient, location, options: options.withLock { $0 }, loop: loop) { _ in job }
+        let stream = ReadStream(transport: transport)
         defer { stream.close() }
         try stream.open()
         try await stream.opened()

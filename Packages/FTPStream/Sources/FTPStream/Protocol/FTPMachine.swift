@@ -135,6 +135,9 @@ struct FTPMachine: Sendable {
         }
     }
 
+    /// Whether the login has not ended, or no job has begun since.
+    var isInLogin: Bool { phase == .login }
+
     /// Whether the greeting is outstanding and no TLS has begun.
     var awaitsPlainGreeting: Bool { phase == .login && login.awaitsGreeting && !login.isSecure }
 
@@ -170,6 +173,10 @@ struct FTPMachine: Sendable {
         prefersPassive = true
         return try sendPassive()
     }
+
+    /// Whether a data connection that was accepted comes from the server: from the peer of the control connection. Another host may have
+    /// guessed the port.
+    static func isDataPeer(_ other: IPAddress?, of peer: IPAddress?) -> Bool { other != nil && other == peer }
 
     mutating func didListen(at address: SocketAddress) throws(FTPError) -> Action {
         guard let ip = address.ipAddress?.unmapped, let port = address.port else {
@@ -337,6 +344,8 @@ struct FTPMachine: Sendable {
             if case .list(let path, .automatic) = job, command.verb == "MLSD", (500...504).contains(reply.code) {
                 return try listWithoutFacts(path, reply)
             }
+            // RFC 3659 §5.3: the offset, which REST only noted, is not valid for this file.
+            if reply.code == 554, case .retrieve(_, let offset, _, _) = job, offset > 0 { throw .cannotResume(reply) }
             return try refuseTransfer(command.verb, reply)
         case .confirmation:
             guard reply.isPositive else { return try refuseTransfer("the transfer", reply) }
@@ -394,7 +403,8 @@ struct FTPMachine: Sendable {
             let line = reply.lines.last, let open = line.lastIndex(of: UInt8(ascii: "("))
         else { return }
         let words = line[(open + 1)...].split(separator: 0x20)
-        if words.count >= 2, words[1].starts(with: "bytes".utf8) { resourceSize = words[0].number }
+        guard words.count >= 2, words[1].map({ $0 | 0x20 }).starts(with: "byte".utf8) else { return }
+        resourceSize = words[0].filter { $0 != UInt8(ascii: ",") }[...].number
     }
 
     /// Lists with LIST after MLSD has been refused as a command or for its argument, although the server offers it.

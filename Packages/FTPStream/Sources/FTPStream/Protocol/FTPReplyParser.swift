@@ -1,7 +1,7 @@
 /// A parser for the replies on a control connection (RFC 959 §4.2).
 ///
 /// A reply of several lines begins with `123-` and ends with the first line that begins with `123 `; lines with another code, or
-/// without one, are text. A line may also end with LF alone, which old servers send.
+/// without one, are text. A line may also end with LF alone, which old servers send, and an empty line between replies is skipped.
 ///
 /// ```swift
 /// var parser = FTPReplyParser()
@@ -64,6 +64,7 @@ public struct FTPReplyParser: Sendable {
         let number = Self.code(line)
         let mark = line.count > 3 ? line[3] : UInt8(ascii: " ")
         guard let code else {
+            if line.isEmpty { return nil }
             guard let number, mark == UInt8(ascii: " ") || mark == UInt8(ascii: "-") else { throw .notAReply(line) }
             lines = [Array(line.dropFirst(4))]
             if mark == UInt8(ascii: " ") { return finish(number) }

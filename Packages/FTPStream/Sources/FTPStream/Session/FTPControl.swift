@@ -115,11 +115,11 @@ final class FTPControl: IdleConnection, @unchecked Sendable {
         }
     }
 
-    /// Whether the server has ended a transfer before all data was sent: it sent a reply that is not one to a NOOP, or closed the
-    /// connection.
+    /// Looks for the end of a transfer before all data was sent: a reply that is not one to a NOOP, or the end of the connection. Returns
+    /// whether there is one.
     ///
     /// Replies to NOOPs are taken; any other reply remains for ``tryReceive()``.
-    func hasEndedTransfer() -> Bool {
+    func detectEndOfTransfer() -> Bool {
         guard machine.unansweredKeepAlives > 0 || !received.isEmpty else { return pair.input.hasBytesAvailable }
         while true {
             var parser = parser

@@ -46,42 +46,25 @@ struct FTPConversation: Sendable {
         case done
     }
 
-    private let location: FTPLocation
     private let job: FTPJob
     private let options: FTPOptions
     private let loop: EventLoop
     private let key: FTPSessionKey
     private var phase = Phase.idle
-    private var needsNewSession = false
-    /// Whether the server has greeted in plaintext, so that its silence has no meaning.
-    private var isKnownToGreet = false
-    /// When silence means that the server expects TLS from the first byte; nil if it cannot mean that, or TLS has begun.
-    private var silenceEnd: (instant: Moment, timer: LoopTimer)?
+    private var choice: FTPSessionChoice
 
     /// Where to wait, if the last step was blocked. None of these points is waited at when the conversation gives up a connection: see
     /// ``FTPTransport``.
     private(set) var block: [WaitPoint.Readiness] = []
-    /// Ends every wait; called by timers.
-    private let wake: @Sendable () -> Void
+    private(set) var timers: FTPTimers
     private(set) var control: FTPControl?
-    private(set) var data: StreamPair?
+    private(set) var dataConnection = FTPDataConnection()
     /// The bytes of a download that a check for bytes has received.
     var ahead = ReadAhead()
     /// The number of bytes that a download has received.
     var receivedCount: UInt64 = 0
-    /// The data connection of an upload over TLS after its close_notify was sent.
-    private var lingering: FTPLingeringClose?
-    private(set) var listener: Socket?
-    /// The time limit of the current command.
-    private(set) var deadline: (instant: Moment, timer: LoopTimer)?
-    /// The timer of the next NOOP.
-    private var keepAliveTimer: LoopTimer?
-    /// Called when ``sendKeepAlive()`` is due; nil after ``close()``.
-    private var onKeepAlive: (@Sendable () -> Void)?
     /// Why the first way to a data connection failed, while the second is tried.
     private var firstFailure: StreamError?
-    /// Whether the job has begun: before, the session logs in.
-    private var hasBegunJob = false
 
     private(set) var report = ConnectionReport()
     private(set) var tlsInformation: TLSInformation?
@@ -102,26 +85,25 @@ struct FTPConversation: Sendable {
         wake: @escaping @Sendable () -> Void = {},
         onKeepAlive: @escaping @Sendable () -> Void
     ) throws(StreamError) {
-        self.location = location
         self.job = job
         log = DeferredLog(options.connection)
         var options = options
         log?.install(in: &options.connection)
         self.options = options
         self.loop = loop
-        self.wake = wake
-        self.onKeepAlive = onKeepAlive
+        timers = FTPTimers(options, loop: loop, wake: wake, onKeepAlive: onKeepAlive)
         key = try StreamError.converting { () throws(FTPError) in try FTPSessionKey(options, at: location, loop: loop) }
+        choice = FTPSessionChoice(options, at: location, key.login.control)
     }
 
     private var pool: FTPSessionPool { options.pool }
 
+    var data: StreamPair? { dataConnection.pair }
+
     /// The data connection while bytes are transferred and nothing else is due: ``advance()`` would do nothing, and a read or
     /// write would defer nothing.
     var undisturbedData: StreamPair? {
-        guard case .transferring = phase, deadline == nil, silenceEnd == nil, log == nil, ahead.isEmpty else {
-            return nil
-        }
+        guard case .transferring = phase, timers.areStopped, log == nil, ahead.isEmpty else { return nil }
         return data
     }
 
@@ -141,19 +123,19 @@ struct FTPConversation: Sendable {
                 switch phase {
                 case .idle: try beginSession()
                 case .performing(let action):
-                    if hasTimedOut { throw timeout }
+                    if timers.haveEnded { throw timeout }
                     guard let progress = try perform(action) else { continue }
                     // A timer may have called `wake` before there was anything to wait for.
-                    if case .blocked = progress, hasTimedOut { continue }
+                    if case .blocked = progress, timers.haveEnded { continue }
                     return progress
                 case .connecting(let pair):
-                    if let interest = try connect(pair), !hasTimedOut { return .blocked(interest) }
+                    if let interest = try connect(pair), !timers.haveEnded { return .blocked(interest) }
                 case .transferring:
-                    if receivedCount > 0 { stopTimers() }
+                    if receivedCount > 0 { timers.stop() }
                     return .transferring
                 case .failing(let error):
-                    if hasTimedOut { throw error }
-                    if let interest = try awaitCause(of: error), !hasTimedOut { return .blocked(interest) }
+                    if timers.haveEnded { throw error }
+                    if let interest = try awaitCause(of: error), !timers.haveEnded { return .blocked(interest) }
                 case .refused(let error): throw error
                 case .done: return .done
                 }
@@ -161,7 +143,7 @@ struct FTPConversation: Sendable {
                 updateInformation()
                 // A server without the second way refuses it, or is silent: the first failure is the reason.
                 let isWithoutSecondWay = [.refused, .timedOut].contains((error.underlying as? FTPError)?.code)
-                if try !retryOnNewSession(after: error) { throw isWithoutSecondWay ? firstFailure ?? error : error }
+                if !retryOnNewSession(after: error) { throw isWithoutSecondWay ? firstFailure ?? error : error }
             }
         }
     }
@@ -171,15 +153,14 @@ struct FTPConversation: Sendable {
         guard case .transferring = phase, control != nil else { return }
         dataTLSInformation = data?[.tlsInformation]
         if error == nil, case .store = job, dataTLSInformation != nil {
-            lingering = data.map { FTPLingeringClose($0, loop: loop) }
-            data = nil
+            dataConnection.linger(loop: loop)
         } else {
             closeData()
         }
-        stopKeepAlive()
+        timers.stopKeepAlive()
         let count = isDownload ? receivedCount : nil
         try advanceMachine { (machine) throws(FTPError) in try machine.didTransfer(error == nil ? count : nil) }
-        guard let error else { return startReplyTimer() }
+        guard let error else { return timers.startCommand() }
         if case .performing(.ready) = phase { throw error }
         beginFailing(error)
     }
@@ -189,7 +170,7 @@ struct FTPConversation: Sendable {
     /// Waits for the reason why the data connection failed.
     private mutating func beginFailing(_ error: StreamError) {
         phase = .failing(error)
-        startReplyTimer(FTPTimeLimits.cause)
+        timers.startCommand(within: FTPTimeLimits.cause)
     }
 
     /// Handles what the server says while data is awaited, but nothing can be transferred now.
@@ -210,7 +191,7 @@ struct FTPConversation: Sendable {
                 }
                 limitConfirmedData()
             }
-            guard control.machine.hasConfirmed, hasTimedOut else { return false }
+            guard control.machine.hasConfirmed, timers.haveEnded else { return false }
             throw timeout
         } catch {
             phase = .refused(error)
@@ -223,13 +204,13 @@ struct FTPConversation: Sendable {
     private mutating func limitConfirmedData() {
         let isUpload = if case .store = job { data != nil } else { false }
         guard control?.machine.hasConfirmed == true, receivedCount == 0, !isUpload else { return }
-        startReplyTimer(confirmedDataLimit)
+        timers.startCommand(within: options.confirmedDataLimit)
     }
 
     /// The error of a time limit that has passed.
     private var timeout: StreamError {
         control?.machine.hasConfirmed == true
-            ? StreamError(.unserved(for: confirmedDataLimit))
+            ? StreamError(.unserved(for: options.confirmedDataLimit))
             : StreamError(.timedOut(awaiting: awaitedReply, after: options.replyTimeout))
     }
 
@@ -238,9 +219,7 @@ struct FTPConversation: Sendable {
 
     /// Ends the conversation. A transfer that is running is aborted in the background, and its session is kept.
     mutating func close() {
-        stopTimers()
-        stopKeepAlive()
-        onKeepAlive = nil
+        timers.end()
         let wasTransferring: Bool = if case .transferring = phase { true } else { false }
         closeData()
         updateInformation()
@@ -252,11 +231,7 @@ struct FTPConversation: Sendable {
     }
 
     /// Closes the data connection and the socket that listens for one.
-    private mutating func closeData() {
-        if let lingering = lingering.take() { deferred.add(.stopLingering(lingering)) }
-        if let listener = listener.take() { deferred.add(.invalidate(listener)) }
-        if let data = data.take() { deferred.add(.close(data)) }
-    }
+    private mutating func closeData() { dataConnection.close(&deferred) }
 
     /// Waits at the data connection, and for what the server says meanwhile.
     mutating func waitForData(_ half: WaitPoint.Half) {
@@ -271,7 +246,7 @@ struct FTPConversation: Sendable {
     // MARK: Sessions
 
     private mutating func beginSession() throws(StreamError) {
-        if options.keepsConnection, !needsNewSession,
+        if options.keepsConnection, choice.mayReuse,
             let control = pool.take(key, dispose: { deferred.add(.end($0)) })
         {
             self.control = control
@@ -281,64 +256,46 @@ struct FTPConversation: Sendable {
             self.control = control
             phase = .performing(control.machine.begin())
         }
-        startReplyTimer()
-        let mayExpectTLS =
-            location.isSecure && options.security == nil && key.login.control == .required && !isKnownToGreet
-        // After startReplyTimer, which stops all timers.
-        if mayExpectTLS, control?.machine.awaitsPlainGreeting == true { startSilenceTimer() }
+        timers.startCommand()
+        // After the limit of the command, which stops all others.
+        if choice.silenceMayMeanTLS, control?.machine.awaitsPlainGreeting == true { timers.startSilence() }
     }
 
     /// Begins TLS on a connection whose server has not sent its greeting in time: it expects TLS from the first byte, as on
     /// port 990, and waits.
     private mutating func endSilence() throws(StreamError) {
-        guard let end = silenceEnd, Moment.now >= end.instant else { return }
-        silenceEnd = nil
-        guard let control, control.machine.awaitsPlainGreeting, !hasTimedOut else { return }
+        guard timers.endSilence(), let control, control.machine.awaitsPlainGreeting, !timers.haveEnded else { return }
         // The connection may not be open yet.
-        guard control.pair.input.status == .open else { return startSilenceTimer() }
+        guard control.pair.input.status == .open else { return timers.startSilence() }
         guard control.isSilent else { return }
         control.machine.beginsWithTLS()
         try control.startTLS()
     }
 
     private mutating func beginJob(_ control: FTPControl) throws(StreamError) {
-        hasBegunJob = true
         phase = .performing(
             try StreamError.converting { () throws(FTPError) in
                 try control.machine.begin(job, isIPv6: control.isIPv6)
             })
     }
 
-    /// Repeats the job on a new session if `error` shows that a kept session was dead, which only its use reveals, or that TLS was
-    /// begun too early.
-    ///
-    /// - Returns: Whether the job is repeated. Otherwise the session is released.
-    private mutating func retryOnNewSession(after error: StreamError) throws(StreamError) -> Bool {
-        // An invalid command (EINVAL) would fail on a new session as well, and a time limit (ETIMEDOUT) is over.
-        let isLost =
-            (error.underlying as? FTPError).map { $0.code == .connectionLost }
-            ?? (error.domain == .posix && error.code != 110)
-        let wasDead = isLost && !needsNewSession && control?.isReused == true && control?.machine.lastReply == nil
-        let hasGreetedLate = !isKnownToGreet && control?.machine.hasGreetedLate(error) == true
-        if let control, wasDead || hasGreetedLate {
-            isKnownToGreet = isKnownToGreet || hasGreetedLate
-            deferred.add(.end(control))
-            closeData()
-            self.control = nil
-            needsNewSession = true
-            hasBegunJob = false
-            phase = .idle
-            return true
+    /// Repeats the job on a new session, or releases the session. Returns whether the job is repeated.
+    private mutating func retryOnNewSession(after error: StreamError) -> Bool {
+        guard let control, choice.beginsAgain(after: error, of: control.machine, isReused: control.isReused) else {
+            release()  // it remains usable after a refusal
+            return false
         }
-        // A session remains usable after a refusal.
-        release()
-        return false
+        deferred.add(.end(control))
+        closeData()
+        self.control = nil
+        phase = .idle
+        return true
     }
 
     /// Returns the session to the pool, or ends it.
     private mutating func release() {
-        stopTimers()
-        stopKeepAlive()
+        timers.stop()
+        timers.stopKeepAlive()
         closeData()
         phase = .done
         block = []
@@ -370,7 +327,7 @@ struct FTPConversation: Sendable {
         switch action {
         case .send(let command):
             control.setOutgoing(command)
-            startReplyTimer()
+            timers.startCommand()
             phase = .performing(.awaitReply)
         case .awaitReply:
             if let interest = try receiveReply(control) { return .blocked(interest) }
@@ -386,9 +343,9 @@ struct FTPConversation: Sendable {
         case .connect(let port):
             closeData()  // that of a command which was refused
             let pair = try control.dataPair(to: port, options.connection, loop: loop)
-            data = pair
+            dataConnection.use(pair)
             phase = .connecting(pair)
-            startReplyTimer(control.machine.hasSecondWay ? extendedPassiveLimit : nil)
+            timers.startCommand(within: control.machine.hasSecondWay ? options.extendedPassiveLimit : nil)
             do throws(StreamError) { try pair.open() } catch { try failToConnect(error) }
         case .listen:
             guard !control.isProxied else { throw StreamError(.activeThroughProxy) }
@@ -396,27 +353,26 @@ struct FTPConversation: Sendable {
                 throw StreamError(.connectionLost(before: "reply to the setup of the transfer"))
             }
             closeData()
-            let socket = try Socket(listeningAt: .ip(ip, port: 0), backlog: 1, loop: loop)
-            listener = socket
-            guard let address = socket.localAddress else { throw .closed }
+            let address = try dataConnection.listen(at: ip, loop: loop)
             try advanceMachine { (machine) throws(FTPError) in try machine.didListen(at: address) }
         case .transfer:
             updateInformation()
-            if data == nil, let interest = try accept(control) {
+            if data == nil, let readiness = try dataConnection.accept(of: control, &deferred) {
                 if heedControl() { return nil }
+                block = [readiness]
                 if !control.machine.hasConfirmed { block.append(control.replyReadiness) }
-                return .blocked(interest)
+                return .blocked(readiness.interest)
             }
-            if !control.machine.hasConfirmed { stopTimers() }
-            startKeepAlive()
+            if !control.machine.hasConfirmed { timers.stop() }
+            timers.startKeepAlive()
             phase = .transferring
         case .ready:
             updateInformation()
-            if hasBegunJob {
-                release()
-            } else {
+            if control.machine.isInLogin {
                 control.machine.forgetLoginReply()
                 try beginJob(control)
+            } else {
+                release()
             }
         }
         return nil
@@ -429,8 +385,8 @@ struct FTPConversation: Sendable {
         guard let control else { throw .closed }
         switch pair.input.status {
         case .opening, .notOpen:
-            if hasTimedOut {
-                let limit = control.machine.hasSecondWay ? extendedPassiveLimit : options.replyTimeout
+            if timers.haveEnded {
+                let limit = control.machine.hasSecondWay ? options.extendedPassiveLimit : options.replyTimeout
                 try failToConnect(StreamError(.dataTimedOut(after: limit)))
             } else if let reply = try control.tryReceive() {
                 lastReply = reply
@@ -444,7 +400,7 @@ struct FTPConversation: Sendable {
         case .error, .closed: try failToConnect(pair.input.error ?? .closed)
         case .open, .reading, .writing, .atEnd:
             firstFailure = nil
-            data = try control.secured(pair)
+            dataConnection.use(try control.secured(pair))
             try advanceMachine { (machine) throws(FTPError) in try machine.didConnect() }
         }
         return nil
@@ -456,19 +412,11 @@ struct FTPConversation: Sendable {
     private mutating func failToConnect(_ error: StreamError) throws(StreamError) {
         guard let control else { throw error }
         closeData()
-        stopTimers()
+        timers.stop()
         let action = try StreamError.converting { () throws(FTPError) in try control.machine.didFailToConnect() }
         guard let action else { throw error }
         firstFailure = error
         phase = .performing(action)
-    }
-
-    private var extendedPassiveLimit: Duration { limited(options.turningPoints.extendedPassive) }
-    private var confirmedDataLimit: Duration { limited(options.turningPoints.confirmedData) }
-
-    /// A time limit within that of a command.
-    private func limited(_ limit: Duration) -> Duration {
-        options.replyTimeout > .zero ? min(limit, options.replyTimeout / 4) : limit
     }
 
     /// Reports an event to the machine; its action is performed next.
@@ -502,7 +450,7 @@ struct FTPConversation: Sendable {
         lastReply = reply
         try advanceMachine { (machine) throws(FTPError) in try machine.receive(reply) }
         if case .performing(.transfer) = phase {
-            if control.machine.hasConfirmed { stopTimers() }
+            if control.machine.hasConfirmed { timers.stop() }
             limitConfirmedData()
         }
         return nil
@@ -526,78 +474,11 @@ struct FTPConversation: Sendable {
         throw error  // the server confirmed the transfer, although it failed on this side
     }
 
-    /// Accepts the server's data connection; connections from other hosts are closed.
-    ///
-    /// - Parameter limit: the most connections that are closed in this turn of the loop.
-    mutating func accept(
-        _ control: FTPControl, rejecting limit: Int = foreignConnectionLimit
-    ) throws(StreamError) -> Interest? {
-        guard let listener else { throw .closed }
-        let peer = control.peer
-        for _ in 0..<limit {
-            guard let socket = try listener.tryAccept() else {
-                block = [.init(listener.waitPoint, .reader, for: .readable)]
-                return .readable
-            }
-            guard let other = socket.peerAddress?.ipAddress, other == peer else {
-                deferred.add(.invalidate(socket))
-                continue
-            }
-            let pair = try socket.makeStreams()
-            if let configuration = control.dataConfiguration { try pair.set(.tls, to: configuration) }
-            try pair.open()
-            data = pair
-            deferred.add(.invalidate(listener))
-            self.listener = nil
-            return nil
-        }
-        block = [.init(listener.waitPoint, .reader, for: .readable)]
-        listener.waitPoint.signalNextTurn(.readable)  // more may be pending, and no edge would report them
-        return .readable
-    }
-
-    /// The most connections from other hosts that are closed in one turn of the loop.
-    static let foreignConnectionLimit = 16
-
-    // MARK: Timers
-
-    /// Starts the time limit of one command: until its last reply, regardless of preliminary replies and received bytes.
-    ///
-    /// - Parameter shorter: a limit that applies in addition.
-    private mutating func startReplyTimer(_ shorter: Duration? = nil) {
-        stopTimers()
-        let limits = [options.replyTimeout > .zero ? options.replyTimeout : nil, shorter].compactMap(\.self)
-        guard let limit = limits.min() else { return }
-        let instant = Moment.now + limit
-        deadline = (instant, loop.schedule(at: instant, wake))
-    }
-
-    private mutating func startSilenceTimer() {
-        let instant = Moment.now + options.turningPoints.silence
-        silenceEnd = (instant, loop.schedule(at: instant, wake))
-    }
-
-    private var hasTimedOut: Bool { deadline.map { Moment.now >= $0.instant } ?? false }
-
-    private mutating func stopTimers() {
-        silenceEnd.take()?.timer.cancel()
-        deadline.take()?.timer.cancel()
-    }
-
-    private mutating func startKeepAlive() {
-        guard options.keepAlive > .zero, let onKeepAlive else { return }
-        keepAliveTimer = loop.schedule(at: .now + options.keepAlive, onKeepAlive)
-    }
-
-    private mutating func stopKeepAlive() {
-        keepAliveTimer.take()?.cancel()
-    }
-
     /// Sends a NOOP if a transfer is running. Errors are ignored, because they appear at the end of the transfer.
     mutating func sendKeepAlive() {
         guard case .transferring = phase, let control, control.isFullySent else { return }
-        stopKeepAlive()
-        startKeepAlive()
+        timers.stopKeepAlive()
+        timers.startKeepAlive()
         guard let command = try? control.machine.keepAlive() else { return }
         control.sendAvailable(command)
     }

@@ -39,8 +39,9 @@ public struct FTPError: Error, Sendable, CustomStringConvertible {
     /// The server's reply; nil if there was none.
     public let reply: FTPReply?
 
-    /// Whether the server refused to start in the middle of the file (REST, RFC 3659 §5): the whole file can be transferred instead. The
-    /// ``code`` is then ``Code/refused``.
+    /// Whether the transfer cannot start in the middle of the file: the server refused that (REST, RFC 3659 §5), and the ``code`` is
+    /// ``Code/refused``; or the file ends before, since it is another one now, and the code is ``Code/incomplete``. The whole
+    /// file can be transferred instead.
     public let refusesOffset: Bool
 
     /// The message, which can be localized.
@@ -208,7 +209,7 @@ extension FTPError {
 
     static func offset(_ offset: UInt64, beyond size: UInt64) -> FTPError {
         FTPError(
-            .incomplete,
+            .incomplete, refusesOffset: true,
             Sentence(
                 "ftp.offset", "The file on the server has %1 bytes, so the transfer cannot begin at %2.", "\(size)",
                 "\(offset)"))

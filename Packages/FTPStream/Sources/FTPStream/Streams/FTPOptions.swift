@@ -183,3 +183,15 @@ extension StreamProperty {
         FTPOptions.table[option]
     }
 }
+
+/// The command that lists a directory.
+public enum FTPListingCommand: Sendable, Hashable {
+    /// MLSD if the server supports it, otherwise LIST.
+    case automatic
+    /// LIST: the server's own format, made for people.
+    case list
+    /// NLST: names only.
+    case names
+    /// MLSD: exact facts (RFC 3659 §7).
+    case facts
+}

@@ -38,8 +38,8 @@ final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// Registers the exchange as a watcher where the conversation is blocked, since a task or a callback is about to wait.
-    override func isAwaited(by poller: DescriptorPoller?) {
+    /// Registers the transport as a watcher where the conversation is blocked, since a task or a callback is about to wait.
+    override func callerWillWait(watchedBy poller: DescriptorPoller?) {
         let isBlocked = use { state in watch(&state, by: poller) }
         if !isBlocked { signal([.readable, .writable]) }
     }
@@ -61,11 +61,11 @@ final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
     override func block(
         _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Readiness]
     ) -> BlockedWake {
-        isAwaited(by: nil)
+        callerWillWait(watchedBy: nil)
         return super.block(half, for: interest, until: deadline, minding: others)
     }
 
-    /// Where the exchange is registered. For tests.
+    /// Where the transport is registered. For tests.
     var watchedPoints: [WaitPoint] { state.withLock { $0.steps.watchedPoints } }
 
     private func fail(_ state: inout State, _ error: StreamError) {
@@ -172,7 +172,7 @@ final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
     /// Waits until the data connection of an upload accepts bytes; returns nil if the server has ended the transfer.
     private func awaitRoom(_ conversation: inout FTPConversation) throws(StreamError) -> Attempt? {
         // A server that accepts no more data sends its reply on the control connection.
-        guard conversation.control?.hasEndedTransfer() == true else {
+        guard conversation.control?.detectEndOfTransfer() == true else {
             conversation.waitForData(.writer)
             return .wouldBlock(.writable)
         }
@@ -182,7 +182,6 @@ final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
 
     /// Performs `body` on the data connection if the transfer is running, which is so for almost every call and needs no step of
     /// the conversation. Returns nil where ``transfer(_:)`` decides. An error finishes the transfer.
-    @inline(__always)
     private func directly(
         _ body: (inout FTPConversation, StreamPair) throws(StreamError) -> Attempt?
     ) throws(StreamError) -> Attempt? {
@@ -275,13 +274,13 @@ final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
         defer { if wakesWaiters { signal([.readable, .writable]) } }
         return try use { (state) throws(StreamError) in
             // An edge that has ended the registration has woken them.
-            let isAwaited = state.steps.isWatching
-            wakesWaiters = state.steps.withdraw(self) && isAwaited
+            let wasWatching = state.steps.isWatching
+            wakesWaiters = state.steps.withdraw(self) && wasWatching
             try state.steps.begin()
             do throws(StreamError) {
                 if state.conversation == nil {
                     // Closing the conversation releases this reference to self, and closing the stream does so. A weak one would
-                    // make each use of the exchange slower.
+                    // make each use of the transport slower.
                     state.conversation = try FTPConversation(
                         location, try plan(state.options), state.options, loop: loop,
                         wake: { [weak self] in self?.signal([.readable, .writable]) }

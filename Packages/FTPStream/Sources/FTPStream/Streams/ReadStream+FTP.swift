@@ -24,11 +24,11 @@ extension ReadStream {
     /// - Throws: An error whose `StreamError.underlying` is an ``FTPError`` with code ``FTPError/Code/badURL``.
     public convenience init(ftpURL url: URL, loop: EventLoop = .shared) throws(StreamError) {
         let location = try StreamError.converting { () throws(FTPError) in try FTPLocation(url) }
-        let exchange: FTPTransport =
+        let transport: FTPTransport =
             location.isDirectory
             ? .listing(location.path, at: location, loop: loop)
             : .reading(location.path, at: location, loop: loop)
-        self.init(transport: exchange)
+        self.init(transport: transport)
     }
 }
 
@@ -58,14 +58,14 @@ extension WriteStream {
             return location
         }
         if location.isDirectory {
-            let exchange = FTPTransport(.madeFTPDirectory, location, loop: loop) { (_) throws(StreamError) in
+            let transport = FTPTransport(.madeFTPDirectory, location, loop: loop) { (_) throws(StreamError) in
                 .commands([
                     try StreamError.converting { () throws(FTPError) in
                         try FTPCommand("MKD", bytes: location.path)
                     }
                 ])
             }
-            self.init(transport: exchange)
+            self.init(transport: transport)
         } else {
             self.init(
                 transport: FTPTransport.writing(location.path, at: location, loop: loop))

@@ -36,7 +36,7 @@ extension TreeTransfer {
             report.skip(directory.remote, listing.unread)
         }
         // A line that was not read may stand for any of the local files.
-        if options.deletes, listing.unread.isEmpty {
+        if options.deletes, listing.isComplete {
             try await deleteLocally(in: folder, except: listing.entries, directory.remote)
         }
         for entry in listing.entries { try await take(entry, directory, folder, &pending, &workers) }
@@ -57,7 +57,9 @@ extension TreeTransfer {
         case .directory where directory.depth < FTPTreeReport.depthLimit:
             if !pending.add(directory.child(remote, name)) { update { $0.skip(remote.description, .tooMany) } }
         case .directory: update { $0.skip(remote.description, .tooDeep) }
-        case .file:
+        // Facts without a type, or with one that cannot be read, cost only the type: the server tells whether it is a file.
+        case .file,
+            .unknown where entry.format == .facts:
             try await perform(&workers) { () throws(StreamError) in
                 do throws(StreamError) {
                     try await self.fetch(entry, remote, to: folder)

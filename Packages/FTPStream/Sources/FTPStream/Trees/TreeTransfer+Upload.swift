@@ -39,7 +39,7 @@ extension TreeTransfer {
         let entries = Dictionary(existing.entries.compactMap { entry in entry.pathComponent.map { ($0, entry) } }) {
             $1
         }
-        if options.deletes, existing.unread.isEmpty {
+        if options.deletes, existing.isComplete {
             let names = Set(contents.map(\.name))
             for (name, entry) in entries where !names.contains(name) {
                 try await removeTree(directory.remote.appending(name), entry.kind, depth: directory.depth)

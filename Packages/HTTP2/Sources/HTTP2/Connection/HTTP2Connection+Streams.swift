@@ -76,7 +76,6 @@ extension HTTP2Connection {
     }
 
     /// Returns whether no frame was exchanged on a stream that could still be opened (RFC 9113 §5.1.1).
-    @inline(__always)
     func isIdle(_ stream: StreamID) -> Bool {
         switch role {
         case .client: !stream.isClientInitiated || stream >= nextStream
@@ -147,7 +146,6 @@ extension HTTP2Connection {
     }
 
     /// Whether a client has received the whole response.
-    @inline(__always)
     private func hasWholeResponse(_ index: Int) -> Bool { role == .client && streams[index].incoming.hasEnded }
 
     /// Gives the connection credit for the DATA frame that has begun: nothing of it is kept.
@@ -219,7 +217,6 @@ extension HTTP2Connection {
     private static var earlyStreams: Int { 100 }
 
     /// Whether a GOAWAY was sent or received, or a client has no identifier left but the last, which it does not use.
-    @inline(__always)
     var isDraining: Bool { shutdown != .notBegun || peerGoAway != nil || nextStream == .highest }
 
     static func unknownStream(_ id: StreamID) -> HTTP2Error {

@@ -107,13 +107,11 @@ struct FrameFlags: OptionSet, Hashable, Sendable, BitwiseCopyable {
 
 extension RawSpan {
     /// The number in the four bytes from an offset.
-    @inline(__always)
     func bigEndian32(at offset: Int) -> UInt32 {
         UInt32(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
     /// The number in the eight bytes from an offset.
-    @inline(__always)
     func bigEndian64(at offset: Int) -> UInt64 {
         UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }

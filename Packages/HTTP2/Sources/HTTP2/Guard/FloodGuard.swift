@@ -41,7 +41,6 @@ struct FloodGuard: Sendable {
     }
 
     /// Counts DATA in either direction: a peer that measures round trips sends a PING for each, as long as data flows.
-    @inline(__always)
     mutating func didCarryData() {
         pings.putBack()
     }

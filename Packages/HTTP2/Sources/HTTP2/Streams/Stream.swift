@@ -25,7 +25,6 @@ struct Stream: Sendable {
     var lastCredit: Duration?
 
     /// Creates a stream that both sides may send on. `body` is empty, and may have memory.
-    @inline(__always)
     init(
         id: StreamID, receiveWindow: ReceiveWindow, sendWindow: SendWindow, body: BodyRing = BodyRing(),
         incoming: IncomingMessage, outgoing: OutgoingMessage, now: Duration
@@ -40,7 +39,6 @@ struct Stream: Sendable {
     }
 
     /// The state of RFC 9113 §5.1: a stream with messages is never idle, and each side that has ended its message closes a half.
-    @inline(__always)
     var state: StreamState {
         switch (incoming.hasEnded, outgoing.hasEnded) {
         case (false, false): .open
@@ -126,7 +124,6 @@ enum IncomingMessage: Hashable, Sendable, BitwiseCopyable {
     /// The message is complete, or the rest is not wanted.
     case ended
 
-    @inline(__always)
     var hasEnded: Bool { if case .ended = self { true } else { false } }
 }
 
@@ -152,6 +149,5 @@ enum OutgoingMessage: Hashable, Sendable, BitwiseCopyable {
     /// The message is complete, or the peer does not want the rest.
     case ended
 
-    @inline(__always)
     var hasEnded: Bool { if case .ended = self { true } else { false } }
 }

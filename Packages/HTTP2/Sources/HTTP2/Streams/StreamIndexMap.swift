@@ -53,7 +53,6 @@ struct StreamIndexMap: Sendable {
 
     /// Multiplication spreads identifiers that follow each other, also with a step. A peer that knows it can choose identifiers with the same
     /// bucket: as many as there are streams, at most.
-    @inline(__always)
     func firstBucket(of stream: StreamID) -> Int {
         // The product as a fraction of 2^32, of all buckets.
         let product = UInt64(stream.rawValue &* 0x61C8_8647)

@@ -13,8 +13,8 @@ struct StreamTable: Sendable {
 
     /// The stream at an index.
     subscript(index: Int) -> Stream {
-        @inline(__always) _read { yield streams[index] }
-        @inline(__always) _modify { yield &streams[index] }
+        _read { yield streams[index] }
+        _modify { yield &streams[index] }
     }
 
     /// The indices of all streams, in any order.

@@ -1,5 +1,5 @@
 /// The character classes and quoted strings of RFC 9110 §5.6 and §11.2.
-enum AuthGrammar {
+package enum AuthGrammar {
     static let quote = UInt8(ascii: "\"")
     static let backslash = UInt8(ascii: "\\")
     static let comma = UInt8(ascii: ",")
@@ -41,7 +41,7 @@ enum AuthGrammar {
         byte >= 0x20 && byte != 0x7F || byte == UInt8(ascii: "\t")
     }
 
-    static func lowercased(_ byte: UInt8) -> UInt8 {
+    package static func lowercased(_ byte: UInt8) -> UInt8 {
         byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
     }
 
@@ -50,7 +50,7 @@ enum AuthGrammar {
     }
 
     /// Decodes UTF-8; other bytes are decoded as ISO 8859-1, the former encoding of HTTP (RFC 9110 §5.5).
-    static func text(_ bytes: some Collection<UInt8>) -> String {
+    package static func text(_ bytes: some Collection<UInt8>) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }

@@ -195,7 +195,7 @@ private struct ChallengeScanner {
         }
         var challenge = Challenge(scheme: AuthGrammar.text(name))
         scheme = challenge.scheme
-        if let token = token68(), !isEmptyValue(token, of: challenge) {
+        if let token = token68(), !returnToEmptyValue(token, of: challenge) {
             challenge.token = token
         } else {
             challenge.parameters = try parameters()
@@ -241,8 +241,9 @@ private struct ChallengeScanner {
         offset = bytes.count
     }
 
-    /// Whether a token is the realm of Basic, or any parameter of Digest, with an empty value. The scanner is then in front of it.
-    private mutating func isEmptyValue(_ token: String, of challenge: Challenge) -> Bool {
+    /// Moves back in front of a token if it is the realm of Basic, or any parameter of Digest, with an empty value, and returns whether it
+    /// is.
+    private mutating func returnToEmptyValue(_ token: String, of challenge: Challenge) -> Bool {
         let isRealm = challenge.is("Basic") && AuthGrammar.equalsIgnoringCase(token.utf8, "realm=".utf8)
         let isParameter = challenge.is("Digest") && token.utf8.last == AuthGrammar.equals
         guard leniency.contains(.emptyValues), isRealm || isParameter else { return false }

@@ -63,9 +63,9 @@ enum Base64 {
 }
 
 /// Hexadecimal encoding.
-enum Hexadecimal {
+package enum Hexadecimal {
     /// Returns two lowercase digits for each byte.
-    static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         func digit(_ value: UInt8) -> UInt8 { value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10) }
         var text: [UInt8] = []
         text.reserveCapacity(2 * bytes.count)

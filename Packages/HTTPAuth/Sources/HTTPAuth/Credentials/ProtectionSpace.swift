@@ -43,7 +43,7 @@ public struct ProtectionSpace: Hashable, Sendable {
         self.realm = realm
     }
 
-    static func normalized(host: String) -> String {
+    package static func normalized(host: String) -> String {
         var name = host.lowercased()[...]
         if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
         if name.hasSuffix("."), name.count > 1 { name = name.dropLast() }

@@ -85,7 +85,7 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
 
 extension [UInt8] {
     /// Overwrites the bytes and empties the array. Copies of the array are not overwritten.
-    mutating func wipe() {
+    package mutating func wipe() {
         withUnsafeMutableBytes { if let address = $0.baseAddress { OPENSSL_cleanse(address, $0.count) } }
         removeAll()
     }

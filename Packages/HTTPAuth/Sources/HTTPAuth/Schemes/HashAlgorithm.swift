@@ -1,7 +1,7 @@
 internal import CLibcrypto
 
 /// A hash function in libcrypto.
-enum HashAlgorithm: String, CaseIterable, Sendable {
+package enum HashAlgorithm: String, CaseIterable, Sendable {
     case md5 = "MD5"
     case sha256 = "SHA256"
     case sha512Truncated = "SHA512-256"
@@ -10,7 +10,7 @@ enum HashAlgorithm: String, CaseIterable, Sendable {
     ///
     /// - Throws: ``HTTPAuthError/Code/unavailable`` if libcrypto does not provide the function, such as MD5 in FIPS
     ///   mode.
-    func hash(_ parts: HashPart...) throws(HTTPAuthError) -> [UInt8] {
+    package func hash(_ parts: HashPart...) throws(HTTPAuthError) -> [UInt8] {
         let hasher = try Hasher(self)
         for part in parts { try hasher.update(part) }
         return try hasher.finish()
@@ -84,21 +84,21 @@ enum HashAlgorithm: String, CaseIterable, Sendable {
 }
 
 /// An input of a hash.
-enum HashPart {
+package enum HashPart {
     case bytes([UInt8])
     case text(String)
     case secret(Secret)
 }
 
 extension HashPart: ExpressibleByStringLiteral {
-    init(stringLiteral value: String) {
+    package init(stringLiteral value: String) {
         self = .text(value)
     }
 }
 
 extension Environment {
     /// Returns cryptographically secure random bytes.
-    static func random(_ count: Int) throws(HTTPAuthError) -> [UInt8] {
+    package static func random(_ count: Int) throws(HTTPAuthError) -> [UInt8] {
         LibcryptoSetup.perform()
         var bytes = [UInt8](repeating: 0, count: count)
         guard RAND_bytes(&bytes, Int32(count)) == 1 else { throw HTTPAuthError(.noRandomness) }

@@ -1,7 +1,7 @@
 internal import CLibcrypto
 
 /// The initialization of libcrypto in this process.
-enum LibcryptoSetup {
+package enum LibcryptoSetup {
     private static let isDone = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
 
     /// Initializes libcrypto without a handler for the end of the process.
@@ -11,7 +11,7 @@ enum LibcryptoSetup {
     ///
     /// Every call that can be the first one into libcrypto follows this one. It has no effect in a program that has
     /// initialized libcrypto itself.
-    static func perform() {
+    package static func perform() {
         _ = isDone
     }
 }

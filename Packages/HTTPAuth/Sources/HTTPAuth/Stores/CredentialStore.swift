@@ -2,7 +2,7 @@ internal import EventLoops
 
 /// A store of credentials.
 ///
-/// Use separate stores for origins and proxies (see ``CredentialStores``). All members can be called from any thread,
+/// Use separate stores for origins and proxies (see ``CredentialSearchList``). All members can be called from any thread,
 /// and can block if the store is a file or a service.
 ///
 /// Replaces `SecKeychainFindInternetPassword`, `SecKeychainAddInternetPassword` and `SecKeychainItemModifyContent`,
@@ -14,11 +14,11 @@ public protocol CredentialStore: Sendable {
     /// Whether ``save(_:)`` is supported.
     var isWritable: Bool { get }
 
-    /// Whether calls can wait for a file, a service or the user. If true, ``CredentialStores`` makes asynchronous calls
+    /// Whether calls can wait for a file, a service or the user. If true, ``CredentialSearchList`` makes asynchronous calls
     /// on another thread.
     var mayBlock: Bool { get }
 
-    /// Checks whether the store can be used, without prompting the user. ``CredentialStores/firstUsable(of:)`` calls
+    /// Checks whether the store can be used, without prompting the user. ``CredentialSearchList/firstUsable(of:)`` calls
     /// it.
     ///
     /// - Throws: The reason why the store cannot be used.
@@ -152,14 +152,14 @@ public final class MemoryCredentialStore: CredentialStore {
 }
 
 extension HTTPAuthError {
-    static func alreadyStored(_ credential: Credential) -> HTTPAuthError {
+    package static func alreadyStored(_ credential: Credential) -> HTTPAuthError {
         HTTPAuthError(.alreadyStored, detail: "\(credential)")
     }
 }
 
 extension CredentialQuery {
     /// Returns whether a credential belongs to the space and, if the query has a user, to that user.
-    func matches(_ credential: Credential) -> Bool {
+    package func matches(_ credential: Credential) -> Bool {
         credential.space == space && (user == nil || credential.user == user)
     }
 }

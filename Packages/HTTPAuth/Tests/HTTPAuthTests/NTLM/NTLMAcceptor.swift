@@ -1,3 +1,5 @@
+import HTTPAuthTesting
+
 @testable import HTTPAuth
 
 /// The server side of a login, as far as the tests need it: creates a challenge and verifies a response.

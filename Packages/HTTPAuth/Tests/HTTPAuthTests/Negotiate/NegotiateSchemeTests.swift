@@ -1,3 +1,4 @@
+import HTTPAuthTesting
 import Testing
 
 @testable import HTTPAuth

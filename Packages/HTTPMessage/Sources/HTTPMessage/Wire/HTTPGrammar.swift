@@ -15,13 +15,11 @@ enum HTTPGrammar {
     ///
     /// ``tokenClass`` marks the characters of tokens (RFC 9110 §5.6.2), ``hostClass`` those of host names (reg-name, RFC 3986
     /// §3.2.2). The table is a string literal because a static array would be initialized lazily, with a check on each access.
-    @inline(__always)
     static var classTable: UnsafePointer<UInt8> { classBytes.utf8Start }
 
     static let tokenClass: UInt8 = 1
     static let hostClass: UInt8 = 2
 
-    @inline(__always)
     private static var classBytes: StaticString {
         """
         \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\u{3}\0\u{1}\u{3}\u{3}\u{3}\u{3}\
@@ -35,10 +33,8 @@ enum HTTPGrammar {
         """
     }
 
-    @inline(__always)
     static func isToken(_ byte: UInt8) -> Bool { classTable[Int(byte)] & tokenClass != 0 }
 
-    @inline(__always)
     static func isHostName(_ byte: UInt8) -> Bool { classTable[Int(byte)] & hostClass != 0 }
 
     /// Whether the bytes are a token: `1*tchar` (RFC 9110 §5.6.2).
@@ -47,33 +43,27 @@ enum HTTPGrammar {
     }
 
     /// Whether a byte is allowed in a field value (RFC 9110 §5.5): visible characters, obs-text, spaces and tabs.
-    @inline(__always)
     static func isFieldByte(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || byte == tab
     }
 
     /// Whether a byte is allowed in a request target: the visible ASCII characters except `#`, which begins a fragment (RFC 9112 §3.2.1).
-    @inline(__always)
     static func isTargetByte(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte < 0x7F && byte != hash
     }
 
-    @inline(__always)
     static func isDigit(_ byte: UInt8) -> Bool {
         byte &- UInt8(ascii: "0") < 10
     }
 
-    @inline(__always)
     static func isSpaceOrTab(_ byte: UInt8) -> Bool {
         byte == space || byte == tab
     }
 
-    @inline(__always)
     static func lowercased(_ byte: UInt8) -> UInt8 {
         byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
     }
 
-    @inline(__always)
     static func uppercased(_ byte: UInt8) -> UInt8 {
         byte &- UInt8(ascii: "a") < 26 ? byte & ~0x20 : byte
     }
@@ -110,7 +100,6 @@ enum HTTPGrammar {
     }
 
     /// Compares `count` bytes, eight at a time if there are at least eight.
-    @inline(__always)
     static func equalsIgnoringCase(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, count: Int) -> Bool {
         var i = 0
         if count >= 8 {
@@ -130,14 +119,12 @@ enum HTTPGrammar {
     }
 
     /// Compares eight bytes. Most have the same case.
-    @inline(__always)
     private static func areEqual(eightBytesAt a: UnsafeRawPointer, _ b: UnsafeRawPointer) -> Bool {
         let (left, right) = (a.loadUnaligned(as: UInt64.self), b.loadUnaligned(as: UInt64.self))
         return left == right || lowercased(left) == lowercased(right)
     }
 
     /// Converts eight bytes to lower case by setting bit 0x20 in the bytes from `A` to `Z`.
-    @inline(__always)
     private static func lowercased(_ bytes: UInt64) -> UInt64 {
         let low = bytes & 0x7f7f_7f7f_7f7f_7f7f
         let isAtLeastA = low &+ 0x3f3f_3f3f_3f3f_3f3f
@@ -238,7 +225,7 @@ enum HTTPGrammar {
     /// Returns the offset of the first byte from `start` that is not allowed in a token, or `end`.
     static func endOfToken(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
         let table = classTable
-        @inline(__always) func isToken(_ i: Int) -> Bool {
+        func isToken(_ i: Int) -> Bool {
             table[Int(base.load(fromByteOffset: i, as: UInt8.self))] & tokenClass != 0
         }
         var i = start

@@ -24,15 +24,12 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         var toleratedDeviations: HTTPLeniency
 
         /// Whether a value may contain the line endings of folded lines.
-        @inline(__always)
         var hasFolds: Bool { toleratedDeviations.contains(.foldedLines) }
 
         /// Whether the bytes conform to the strict syntax of RFC 9112 and can be sent unchanged.
-        @inline(__always)
         var isStrict: Bool { toleratedDeviations.isDisjoint(with: .syntax) }
 
         /// The size of the tail in bytes: slots and bytes together.
-        @inline(__always)
         var size: Int { slotCapacity &* MemoryLayout<FieldSlot>.stride &+ byteCapacity }
     }
 
@@ -46,7 +43,6 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
     }
 
     /// Whether ``fill(copying:slots:count:fieldsStart:fieldsEnd:startLine:toleratedDeviations:)`` can store this many slots and bytes.
-    @inline(__always)
     func hasCapacity(slots: Int, bytes: Int) -> Bool {
         slots &* MemoryLayout<FieldSlot>.stride &+ bytes <= layout.size
     }
@@ -54,7 +50,6 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
     /// Replaces the contents with a parsed head.
     ///
     /// The capacity must be sufficient, and the caller must have the only reference to the storage.
-    @inline(__always)
     func fill(
         copying bytes: UnsafeRawBufferPointer, slots: UnsafePointer<FieldSlot>, count: Int, fieldsStart: Int,
         fieldsEnd: Int, startLine: StartLine, toleratedDeviations: HTTPLeniency
@@ -72,7 +67,6 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         }
     }
 
-    @inline(__always)
     private static func allocate(slotCapacity: Int, byteCapacity: Int) -> HeadStorage {
         let stride = MemoryLayout<FieldSlot>.stride
         let buffer = HeadStorage.create(minimumCapacity: slotCapacity &+ (byteCapacity &+ stride &- 1) / stride) { _ in
@@ -103,7 +97,6 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
     }
 
     /// The header. Accessed through a pointer, because each access to a class property checks for exclusivity.
-    @inline(__always)
     var layout: Layout {
         get { withUnsafeMutablePointerToHeader { $0.pointee } }
         _modify {
@@ -114,25 +107,21 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
 
     // The pointers below are valid while the storage is referenced. All users hold it in a local variable or a property.
 
-    @inline(__always)
     var slots: UnsafeMutablePointer<FieldSlot> {
         withUnsafeMutablePointerToElements { $0 }
     }
 
-    @inline(__always)
     var bytes: UnsafeMutablePointer<UInt8> {
         withUnsafeMutablePointers { layout, tail in
             UnsafeMutableRawPointer(tail + layout.pointee.slotCapacity).assumingMemoryBound(to: UInt8.self)
         }
     }
 
-    @inline(__always)
     func slice(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: bytes + range.lowerBound, count: range.count)
     }
 
     /// Appends the field lines in strict syntax, without the empty line that ends the section.
-    @inline(__always)
     func writeLines(to output: inout [UInt8]) {
         if layout.fieldCount == 0 { return }
         if layout.isStrict {
@@ -177,7 +166,6 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
     }
 
     /// Returns the index of the first field with this name, searching from index `start`.
-    @inline(__always)
     func firstIndex(of name: UnsafeBufferPointer<UInt8>, from start: Int = 0) -> Int? {
         withUnsafeMutablePointers { layout, tail in
             let bytes = UnsafeMutableRawPointer(tail + layout.pointee.slotCapacity)
@@ -197,7 +185,6 @@ final class HeadStorage: ManagedBuffer<HeadStorage.Layout, FieldSlot> {
         }
     }
 
-    @inline(__always)
     func firstIndex(of name: StaticString, from start: Int = 0) -> Int? {
         firstIndex(
             of: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), from: start)
@@ -236,7 +223,6 @@ struct FieldSlot: BitwiseCopyable {
     var valueStart: UInt32
     var valueEnd: UInt32
 
-    @inline(__always)
     init(name: Range<Int>, value: Range<Int>) {
         nameStart = UInt32(truncatingIfNeeded: name.lowerBound)
         nameEnd = UInt32(truncatingIfNeeded: name.upperBound)
@@ -244,14 +230,11 @@ struct FieldSlot: BitwiseCopyable {
         valueEnd = UInt32(truncatingIfNeeded: value.upperBound)
     }
 
-    @inline(__always)
     var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
 
-    @inline(__always)
     var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
 
     /// Returns the position after `distance` bytes were inserted (or, if negative, removed) before the field.
-    @inline(__always)
     func moved(by distance: Int) -> FieldSlot {
         let distance = UInt32(truncatingIfNeeded: distance)
         var slot = self

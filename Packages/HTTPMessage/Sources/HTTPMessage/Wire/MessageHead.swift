@@ -29,7 +29,6 @@ struct MessageHead {
     }
 
     /// Creates a parsed head, whose start line is in the storage of the fields.
-    @inline(__always)
     init(parsed fields: HTTPFields) {
         storedFields = fields
     }
@@ -41,13 +40,12 @@ struct MessageHead {
     }
 
     /// The positions of the parts of the start line, in the bytes of ``bytes(_:)``.
-    @inline(__always)
     var startLine: StartLine {
         if let own, own.startBytes != nil { own.startLine } else { storedFields.storage.layout.startLine }
     }
 
     private var startBytes: [UInt8]? {
-        @inline(__always) get { own?.startBytes }
+        get { own?.startBytes }
     }
 
     /// The body; empty if there is none.
@@ -97,7 +95,6 @@ struct MessageHead {
 
     /// The fields. Any access but reading moves the start line to its own bytes.
     var fields: HTTPFields {
-        @inline(__always)
         get { storedFields }
         _modify {
             detachStartLine()
@@ -136,7 +133,7 @@ struct MessageHead {
     /// Whether the first part of the start line, the method, is GET. Takes fewer instructions than ``hasMethod(_:)``.
     @inline(__always)
     var isGet: Bool {
-        @inline(__always) func isGet(_ line: StartLine, _ bytes: UnsafeRawPointer) -> Bool {
+        func isGet(_ line: StartLine, _ bytes: UnsafeRawPointer) -> Bool {
             // A space follows the three bytes.
             line.first.range.count == 3
                 && bytes.loadUnaligned(fromByteOffset: line.first.start, as: UInt32.self)
@@ -170,7 +167,6 @@ struct MessageHead {
     /// Appends the head in strict syntax.
     ///
     /// This takes one or two memory copies, regardless of the number of fields, unless the received syntax must be corrected.
-    @inline(__always)
     func write(to output: inout [UInt8]) {
         let layout = storedFields.storage.layout
         if startBytes == nil, layout.isStrict {
@@ -290,7 +286,6 @@ struct StartLine: BitwiseCopyable {
     var line = ByteRange()
     private var versionAndStatus: UInt64
 
-    @inline(__always)
     init(version: HTTPVersion = .http11, status: UInt16? = nil) {
         versionAndStatus = 0
         self.version = version
@@ -298,13 +293,11 @@ struct StartLine: BitwiseCopyable {
     }
 
     var version: HTTPVersion {
-        @inline(__always)
         get {
             HTTPVersion(
                 unchecked: UInt8(truncatingIfNeeded: versionAndStatus >> 40),
                 UInt8(truncatingIfNeeded: versionAndStatus >> 32))
         }
-        @inline(__always)
         set {
             versionAndStatus =
                 versionAndStatus & 0xFFFF | UInt64(newValue.major) << 40 | UInt64(newValue.minor) << 32
@@ -313,12 +306,10 @@ struct StartLine: BitwiseCopyable {
 
     /// The status code of a response. Nil for a request.
     var status: UInt16? {
-        @inline(__always)
         get {
             let status = UInt16(truncatingIfNeeded: versionAndStatus)
             return status == 0 ? nil : status
         }
-        @inline(__always)
         set { versionAndStatus = versionAndStatus & ~0xFFFF | UInt64(newValue ?? 0) }
     }
 
@@ -326,26 +317,21 @@ struct StartLine: BitwiseCopyable {
     struct ByteRange: BitwiseCopyable {
         private var packed: UInt64 = 0
 
-        @inline(__always)
         init() {}
 
-        @inline(__always)
         init(_ start: Int, _ end: Int) {
             packed = UInt64(UInt32(truncatingIfNeeded: start)) | UInt64(truncatingIfNeeded: end) << 32
         }
 
         var start: Int {
-            @inline(__always)
             get { Int(packed & 0xFFFF_FFFF) }
         }
 
         var end: Int {
-            @inline(__always)
             get { Int(packed >> 32) }
         }
 
         var range: Range<Int> {
-            @inline(__always)
             get { Range(uncheckedBounds: (start, end)) }
         }
 

@@ -56,7 +56,6 @@ extension HeadParser.Scan {
     /// Parses `version SP status-code SP [reason-phrase] CR LF` (RFC 9112 §4).
     ///
     /// The SP before an absent reason may be absent too, because many servers omit it.
-    @inline(__always)
     func statusLine(_ state: inout State, emptyLines limit: Int) throws(HTTPMessageError) {
         if state.stage == .emptyLines, usualStatusLine(&state) { return }
         try anyStatusLine(&state, emptyLines: limit)
@@ -152,7 +151,6 @@ extension HeadParser.Scan {
         endStartLine(&state, next)
     }
 
-    @inline(__always)
     private func endStartLine(_ state: inout State, _ next: Int) {
         state.fieldsStart = next
         state.lineStart = next
@@ -197,19 +195,15 @@ extension HeadParser.Scan {
     }
 
     /// "HTTP/1.1" as the bytes of a word, the first one in the lowest bits.
-    @inline(__always)
     private static var http11: UInt64 { 0x312E_312F_5054_5448 }
 
-    @inline(__always)
     private static var http10: UInt64 { 0x302E_312F_5054_5448 }
 
-    @inline(__always)
     private func eightBytes(at i: Int) -> UInt64 {
         UInt64(littleEndian: base.loadUnaligned(fromByteOffset: i, as: UInt64.self))
     }
 
     /// Parses `HTTP/digit.digit` (RFC 9112 §2.3). Returns nil if the bytes run out.
-    @inline(__always)
     private func version(
         at i: Int, line: Int, recording toleratedDeviations: inout HTTPLeniency
     ) throws(HTTPMessageError) -> HTTPVersion? {
@@ -242,7 +236,6 @@ extension HeadParser.Scan {
     /// Parses the version, or completes a response without a head.
     ///
     /// Returns nil in the latter case, and if the bytes run out.
-    @inline(__always)
     private func versionOrHeaderless(_ state: inout State) throws(HTTPMessageError) -> HTTPVersion? {
         let line = state.start
         if leniency.contains(.headerlessResponse) {
@@ -279,7 +272,6 @@ extension HeadParser.Scan {
     }
 
     /// Parses a status code of three digits, from 100. Returns nil if the bytes run out.
-    @inline(__always)
     private func status(at i: Int, line: Int) throws(HTTPMessageError) -> UInt16? {
         var status: UInt16 = 0
         for k in 0..<3 {

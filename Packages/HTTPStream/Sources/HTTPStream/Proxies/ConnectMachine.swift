@@ -5,9 +5,9 @@ internal import StreamKit
 
 /// The exchange with an HTTP proxy that establishes a tunnel: CONNECT (RFC 9110 §9.3.6; RFC 9112 §3.2.3).
 ///
-/// Theory of operation. One request is sent; then heads are parsed until one is final. A 2xx has no body, regardless of its
-/// fields, and the bytes behind its head belong to the target. Any other response is a refusal; its body is read as far as it is
-/// framed, up to a limit, because proxies explain the refusal there.
+/// Theory of operation. One request is sent; then HTTPMessage's `FinalHeadParser` parses heads until one is final. A 2xx has no body,
+/// regardless of its fields, and the bytes behind its head belong to the target. Any other response is a refusal; its body is read as
+/// far as it is framed, up to a limit, because proxies explain the refusal there.
 ///
 /// If a session has credentials for the proxy, they are first added to the request, which may take time and is done as a work
 /// item of the driver. A 407 that requires another leg of the same login is answered over the same connection, if that is kept; a
@@ -31,15 +31,15 @@ struct ConnectMachine: TunnelMachine {
     private let source: HTTPProxy
     private let target: String
     private let limits: HTTPLimits
-    private var login: ProxyLogin?
+    private var login: TunnelLogin?
     /// The login with the proxy's own account; nil if a session logs in.
     private let own: ProxyAccountLogin?
     private var binding: ChannelBinding?
     private var request: HTTPRequest
     private var state: State
-    private var parser: HeadParser
+    private var parser: FinalHeadParser
+    /// The bytes behind the final head that are not yet decoded.
     private var received: [UInt8] = []
-    private var interimCount = 0
     private var response: HTTPResponse?
     /// Whether the refusal was read to its end, so that its connection can carry another request.
     private var isWhole = false
@@ -51,7 +51,7 @@ struct ConnectMachine: TunnelMachine {
         source = proxy
         self.target = target.description
         limits = proxy.limits
-        parser = HeadParser(.response, limits: proxy.limits, leniency: .client)
+        parser = FinalHeadParser(limits: proxy.limits, leniency: .client)
         do throws(HTTPMessageError) {
             guard let authority = RequestTarget(authority: target.description) else {
                 throw HTTPMessageError(.invalidTarget, fault: .caller)
@@ -69,7 +69,7 @@ struct ConnectMachine: TunnelMachine {
             // Copies of a proxy share its account, even if they name another host: a login is valid only for the proxy that
             // required it.
             let known = proxy.login ?? own?.current.flatMap { $0.endpoint == proxy.space ? $0 : nil }
-            login = known.map { ProxyLogin(for: $0, at: proxy.space) }
+            login = known.map { TunnelLogin(for: $0, at: proxy.space) }
             // Without a login, the account is sent before a challenge if it allows that.
             if login == nil {
                 let unasked = proxy.isSession ? proxy.unaskedLogin : own
@@ -121,19 +121,17 @@ struct ConnectMachine: TunnelMachine {
     }
 
     mutating func receive(_ bytes: [UInt8]) throws(StreamError) {
-        received += bytes
         do throws(HTTPMessageError) {
-            if case .receivesHead = state { try parseHeads() }
+            if case .receivesHead = state { try parseHead(bytes) } else { received += bytes }
             if case .receivesBody(let head, var decoder, let body) = state {
                 try collect(head, &decoder, body)
             }
         } catch {
-            throw .tunnelAnswerInvalid(source.hostAndPort, error)
+            throw error.code == .tooManyInterimResponses
+                ? .tunnelInterim(source.hostAndPort, HTTPLimits.interimResponses)
+                : .tunnelAnswerInvalid(source.hostAndPort, error)
         }
         try judge()
-        guard interimCount <= HTTPLimits.interimResponses else {
-            throw .tunnelInterim(source.hostAndPort, HTTPLimits.interimResponses)
-        }
     }
 
     mutating func receiveEnd() throws(StreamError) {
@@ -144,7 +142,7 @@ struct ConnectMachine: TunnelMachine {
             try judge(isOver: true)
         default:
             throw .tunnelClosed(
-                source.hostAndPort, received.isEmpty ? "without a response" : "in the middle of its response")
+                source.hostAndPort, parser.surplus.isEmpty ? "without a response" : "in the middle of its response")
         }
     }
 
@@ -182,7 +180,7 @@ struct ConnectMachine: TunnelMachine {
         guard case .refused(let head) = state, head.status == .proxyAuthenticationRequired, let own,
             let known = own.begin(head, answering: request.fields[.proxyAuthorization], from: source.space)
         else { return }
-        let login = ProxyLogin(for: known, at: source.space)
+        let login = TunnelLogin(for: known, at: source.space)
         login.binding = binding
         self.login = login
         continueLogin(after: head, isOver: isOver)
@@ -196,29 +194,21 @@ struct ConnectMachine: TunnelMachine {
             return
         }
         refusal = nil
-        interimCount = 0
+        parser = FinalHeadParser(limits: limits, leniency: .client)
         state = .prepares
     }
 
-    private mutating func parseHeads() throws(HTTPMessageError) {
-        while interimCount <= HTTPLimits.interimResponses {
-            let bytes = received
-            guard case .complete = try parser.parse(bytes.span.bytes) else { return }
-            let head = try parser.makeResponse(from: bytes.span.bytes)
-            received.removeFirst(min(parser.byteCount ?? bytes.count, bytes.count))
-            parser.reset()
-            switch head.status.code {
-            case 101: throw HTTPMessageError(.invalidStatusCode, fault: .peer)
-            case ..<200: interimCount += 1
-            case 200..<300:
-                response = head
-                state = .established(head)
-                return
-            default:
-                let framing = try BodyFraming.of(head, to: .connect, leniency: .client)
-                state = .receivesBody(head, BodyDecoder(framing, limits: limits, leniency: .client), body: [])
-                return
-            }
+    private mutating func parseHead(_ bytes: [UInt8]) throws(HTTPMessageError) {
+        guard let head = try parser.receive(bytes) else { return }
+        received = parser.surplus
+        switch head.status.code {
+        case 101: throw HTTPMessageError(.invalidStatusCode, fault: .peer)
+        case 200..<300:
+            response = head
+            state = .established(head)
+        default:
+            let framing = try BodyFraming.of(head, to: .connect, leniency: .client)
+            state = .receivesBody(head, BodyDecoder(framing, limits: limits, leniency: .client), body: [])
         }
     }
 

@@ -66,7 +66,7 @@ public struct HTTPProxy: StreamProxy {
     public var usesTunnels = false
 
     /// The session's login for the proxy, which answers its challenges. `Proxy-Authorization` in ``fields`` is then not sent.
-    var login: KnownAuthentication?
+    var login: HTTPLogin?
 
     private var security: Security?
 
@@ -183,6 +183,21 @@ extension HTTPProxyRefusal {
         head.url = nil
         for name in HTTPProxyRefusal.statefulFields { head.fields.remove(name) }
         return head
+    }
+}
+
+extension HTTPOrigin {
+    /// Makes the endpoint of requests for all `http` origins that use this proxy.
+    init(_ proxy: HTTPProxy) {
+        self.init(host: proxy.host, port: proxy.port)
+    }
+}
+
+extension ProxyRoute {
+    /// The proxy at the end of the route that receives requests to `http` URLs itself; nil if there is none.
+    var requestProxy: HTTPProxy? {
+        guard let proxy = hops.last as? HTTPProxy, !proxy.usesTunnels else { return nil }
+        return proxy
     }
 }
 

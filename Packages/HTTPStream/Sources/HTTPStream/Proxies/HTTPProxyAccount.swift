@@ -46,14 +46,14 @@ final class ProxyAccountLogin: Sendable {
 
     let account: HTTPProxy.Account
     private let memory = HTTPProxy.Account.memory
-    private let known = Locked<KnownAuthentication?>(nil)
+    private let known = Locked<HTTPLogin?>(nil)
 
     init(_ account: HTTPProxy.Account) {
         self.account = account
     }
 
     /// The login for the proxy's challenge; nil before the first challenge.
-    var current: KnownAuthentication? { known.withLock { $0 } }
+    var current: HTTPLogin? { known.withLock { $0 } }
 
     /// Makes a login from a proxy's 407.
     ///
@@ -63,7 +63,7 @@ final class ProxyAccountLogin: Sendable {
     ///   - proxy: The protection space of the proxy.
     /// - Returns: The login; nil if the account cannot answer: no scheme is usable, the form is weaker than before, or the
     ///   password has been refused.
-    func begin(_ response: HTTPResponse, answering sent: String?, from proxy: ProtectionSpace) -> KnownAuthentication? {
+    func begin(_ response: HTTPResponse, answering sent: String?, from proxy: ProtectionSpace) -> HTTPLogin? {
         var policy = AuthenticationPolicy()
         policy.methods = [.digest, .basic]
         guard let authentication = HTTPAuthentication(response: response, from: proxy, policy: policy, memory: memory),
@@ -73,13 +73,13 @@ final class ProxyAccountLogin: Sendable {
         if method == .basic, sent != nil { return nil }
         let credential = credential(for: authentication.space)
         guard authentication.objection(to: credential) == nil else { return nil }
-        let login = KnownAuthentication(authentication, of: response, policy, credential, isStored: true, saves: false)
+        let login = HTTPLogin(authentication, of: response, policy, credential)
         known.withLock { $0 = login }
         return login
     }
 
     /// Removes a login that the proxy has refused.
-    func drop(_ login: KnownAuthentication) {
+    func drop(_ login: HTTPLogin) {
         known.withLock { if $0 === login { $0 = nil } }
     }
 
@@ -123,11 +123,8 @@ final class ProxyAccountLogin: Sendable {
 }
 
 extension HTTPProxy {
-    /// Whether a session's rules allow the account to be sent before a challenge.
-    func mayBeSentUnasked(_ account: Account, _ rules: ProxyLogins.Rules) -> Bool {
-        guard rules.policy.methods.contains(.basic) else { return false }
-        let login = HTTPAuthentication(preemptive: .basic, to: space, policy: rules.policy, memory: rules.memory)
-        let credential = Credential(user: account.user, proof: .password(account.password), for: login.space)
-        return login.isValid && login.objection(to: credential) == nil
+    /// The proxy's account, in the form of a URL's login.
+    var accountInURL: URLLogin? {
+        account.map { .init(user: $0.user, password: $0.password.withBytes { String(decoding: $0, as: UTF8.self) }) }
     }
 }

@@ -112,11 +112,3 @@ struct HTTPRoute: Sendable {
         return known
     }
 }
-
-extension ProxyRoute {
-    /// The proxy at the end of the route that receives requests to `http` URLs itself; nil if there is none.
-    var requestProxy: HTTPProxy? {
-        guard let proxy = hops.last as? HTTPProxy, !proxy.usesTunnels else { return nil }
-        return proxy
-    }
-}

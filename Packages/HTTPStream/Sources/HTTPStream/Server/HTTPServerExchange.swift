@@ -149,7 +149,11 @@ extension HTTPServerExchange {
             do throws(StreamError) {
                 try await receive()
             } catch {
-                if error == .timedOut { refuse(RequestRefusal(408)) } else { isClientGone = true }
+                if let refusal = RequestRefusal(after: error, hasBegun: true) {
+                    refuse(refusal)
+                } else {
+                    isClientGone = true
+                }
                 throw error
             }
         }
@@ -225,12 +229,7 @@ extension HTTPServerExchange {
     private var mayKeepConnection: Bool {
         let configuration = connection.configuration
         guard configuration.keepsConnections, refusal == nil, connection.client.mayBecomeIdle else { return false }
-        if decoder.isComplete { return true }
-        guard exchange.request != .held else { return false }
-        if case .length(let count) = incoming.framing {
-            return count - decoder.payloadCount <= configuration.unreadLength
-        }
-        return true
+        return incoming.permitsAnother(exchange, after: decoder, unread: configuration.unreadLength)
     }
 }
 
@@ -242,8 +241,8 @@ extension HTTPServerExchange {
     /// - Parameters:
     ///   - status: the status of the response.
     ///   - fields: further fields; `Content-Length`, `Date` and `Connection` are added.
-    ///   - body: the body, which is not sent for a `HEAD` request, a 204 or a 304.
-    /// - Throws: `EINVAL` if the request was answered already, or the response cannot be sent; the error of the connection.
+    ///   - body: the body, which is not sent for a `HEAD` request; a 204 and a 304 have none.
+    /// - Throws: `EINVAL` if the request was answered already, or the response cannot be sent, such as a 204 with a body; the error of the connection.
     public func respond(
         _ status: HTTPStatus, fields: HTTPFields = HTTPFields(), body: [UInt8] = []
     ) async throws(StreamError) {
@@ -267,16 +266,14 @@ extension HTTPServerExchange {
     private func respond(_ response: HTTPResponse, _ body: [UInt8]) async throws(StreamError) {
         try use.enter()
         defer { use.leave() }
-        var plan = try begin(response, knownLength: Int64(body.count))
-        if plan.body == .length(Int64(body.count)), body.count <= HTTPServerExchange.smallBody {
+        switch try begin(response, knownLength: Int64(body.count)).body {
+        case .none: try await sendOutput()
+        case .length where body.count <= HTTPServerExchange.smallBody:
             connection.output += body
-            plan = plan.withoutBody
             try await sendOutput()
             noteSent(body.count)
-        } else {
+        case .length, .chunked, .untilClose:
             try await sendOutput()
-        }
-        if plan.body != .none {
             try await sendBody(body)
             noteSent(body.count)
         }

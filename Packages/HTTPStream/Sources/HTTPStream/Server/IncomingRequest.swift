@@ -1,4 +1,5 @@
 internal import HTTPMessage
+internal import StreamKit
 
 /// The meaning of a request's head for the server: the rules of RFC 9112 §6 and RFC 9110 §10.1.1, §15.5, without I/O.
 struct IncomingRequest {
@@ -10,13 +11,20 @@ struct IncomingRequest {
     /// The states of the request and its response.
     let exchange: ExchangeMachine
 
-    /// - Throws: a refusal: 400 for ambiguous framing and for an absolute target that contradicts `Host`, 413 for a body whose declared length is too large, 417 for an unknown
-    ///   expectation, 421 for a host that is not the server's, 501 for an unknown transfer coding and for `CONNECT`.
+    /// - Parameters:
+    ///   - received: The head.
+    ///   - bodyLimit: The maximum length of the body.
+    ///   - isSecure: Whether the connection uses TLS.
+    ///   - isAccepted: Whether the server responds for an authority.
+    /// - Throws: a refusal: 400 for ambiguous framing and for an absolute target that contradicts `Host`, 413 for a body whose declared
+    ///   length is too large, 417 for an unknown expectation, 421 for a scheme or a host that is not the server's, 501 for an unknown
+    ///   transfer coding and for `CONNECT`.
     init(
-        _ received: HTTPRequest, bodyLimit: Int64, hosts: HTTPServer.Configuration.Hosts = .any
+        _ received: HTTPRequest, bodyLimit: Int64, isSecure: Bool = false,
+        isAccepted: (_ authority: String?) -> Bool = { _ in true }
     ) throws(RequestRefusal) {
-        let request = try IncomingRequest.withHostOfTarget(received)
-        guard hosts.accepts(request.authority) else { throw RequestRefusal(421) }
+        let request = try IncomingRequest.withHostOfTarget(received, isSecure: isSecure)
+        guard isAccepted(request.authority) else { throw RequestRefusal(421) }
         self.request = request
         do throws(HTTPMessageError) {
             framing = try BodyFraming.of(request)
@@ -50,14 +58,33 @@ struct IncomingRequest {
         self.exchange = exchange
     }
 
+    /// Whether the connection can carry another request although the handler has not read the whole body: the rest is short enough to be
+    /// read and dropped, and its client sends it without waiting for a 100 (Continue) that will not come.
+    ///
+    /// - Parameters:
+    ///   - exchange: the current states.
+    ///   - decoder: what has been read of the body.
+    ///   - limit: the most bytes to drop.
+    func permitsAnother(_ exchange: ExchangeMachine, after decoder: BodyDecoder, unread limit: Int64) -> Bool {
+        if decoder.isComplete { return true }
+        if exchange.request == .held { return false }
+        guard case .length(let count) = framing else { return true }
+        return count - decoder.payloadCount <= limit
+    }
+
     /// Replaces `Host` by the host of an absolute target (RFC 9112 §3.2.2), so that both are the same for the handler.
     ///
     /// - Throws: a 400 if they differ in more than the case of letters and the default port: another program could obey the other one.
-    private static func withHostOfTarget(_ request: HTTPRequest) throws(RequestRefusal) -> HTTPRequest {
+    ///   A 421 for a scheme that the connection does not carry: `https` without TLS (RFC 9110 §7.4), and any but `http` and `https`.
+    private static func withHostOfTarget(_ request: HTTPRequest, isSecure: Bool) throws(RequestRefusal) -> HTTPRequest {
         let target = request.target
-        guard target.form == .absolute, let authority = target.authority else { return request }
-        let scheme = target.bytes.prefix { $0 != UInt8(ascii: ":") }
-        let defaultPort = lowercased(scheme).elementsEqual("https".utf8) ? ":443" : ":80"
+        guard target.form == .absolute else { return request }
+        let scheme = lowercased(target.bytes.prefix { $0 != UInt8(ascii: ":") })
+        let isHTTPS = scheme.elementsEqual("https".utf8)
+        guard isHTTPS ? isSecure : scheme.elementsEqual("http".utf8), let authority = target.authority else {
+            throw RequestRefusal(421)
+        }
+        let defaultPort = isHTTPS ? ":443" : ":80"
         func comparable(_ text: String) -> [UInt8] {
             let bytes = lowercased(text.utf8)
             for suffix in [defaultPort, ":"] where bytes.reversed().starts(with: suffix.utf8.reversed()) {
@@ -110,6 +137,17 @@ struct RequestRefusal: Error, Equatable {
     init(_ status: HTTPStatus, _ error: HTTPMessageError? = nil) {
         self.status = status
         self.error = error
+    }
+
+    /// Makes the refusal of a client that has not sent its request in time (RFC 9110 §15.5.9). Returns nil if the client is gone, or has not
+    /// begun a request: an idle connection is closed without a response.
+    ///
+    /// - Parameters:
+    ///   - error: the error that has ended the wait for the client.
+    ///   - hasBegun: whether a part of the request has arrived.
+    init?(after error: StreamError, hasBegun: Bool) {
+        guard error == .timedOut, hasBegun else { return nil }
+        self.init(.requestTimeout)
     }
 
     /// The body of the response.

@@ -15,7 +15,7 @@ struct ResponsePlan: Equatable {
         case untilClose
     }
 
-    private(set) var body: Body
+    let body: Body
     let keepsConnection: Bool
 
     /// The framing of the body.
@@ -26,13 +26,6 @@ struct ResponsePlan: Equatable {
         case .chunked: .chunked
         case .untilClose: .untilClose
         }
-    }
-
-    /// The plan after the body has been sent.
-    var withoutBody: ResponsePlan {
-        var plan = self
-        plan.body = .none
-        return plan
     }
 
     /// Appends the head in strict form, regardless of the form from which the response was parsed.

@@ -31,7 +31,7 @@ final class ServerConnection {
     private static let stepsPerCheck: UInt8 = 8
     /// The maximum number of bytes that are read after the last response: closing at once would reset the connection and destroy
     /// the response (RFC 9112 §9.6).
-    private static let lingerBytes = 512 * 1024
+    static let maximumLingering = 512 * 1024
 
     /// The address of the client, also once it has disconnected; nil unless the configuration's observer needs it.
     let observedAddress: SocketAddress?
@@ -116,14 +116,12 @@ final class ServerConnection {
                     headDeadline = headDeadline ?? .now + configuration.headTimeout
                 }
                 // A read that finds bytes does not check the clock, so the limit of the wait is not enough.
-                if activity == .receiving, let headDeadline, .now >= headDeadline {
-                    return .refused(RequestRefusal(408))
-                }
+                if activity == .receiving, let headDeadline, .now >= headDeadline { throw .timedOut }
                 let limit = headDeadline.map(time(until:)) ?? configuration.idleTimeout
                 if try await fill(within: limit) == 0 { return .ended }
             }
         } catch {
-            return error == .timedOut && activity == .receiving ? .refused(RequestRefusal(408)) : .ended
+            return RequestRefusal(after: error, hasBegun: activity == .receiving).map { .refused($0) } ?? .ended
         }
     }
 
@@ -139,7 +137,8 @@ final class ServerConnection {
             throw RequestRefusal(error, isInStartLine: !buffer.hasLine(within: configuration.limits.lineLength))
         }
         return try IncomingRequest(
-            request, bodyLimit: configuration.limits.bodyLength, hosts: configuration.hosts ?? .any)
+            request, bodyLimit: configuration.limits.bodyLength, isSecure: configuration.connections.tls != nil,
+            isAccepted: (configuration.hosts ?? .any).accepts)
     }
 
     /// Reads into the buffer, waiting for bytes. Returns their number, 0 at the end.
@@ -250,7 +249,7 @@ final class ServerConnection {
     func linger() async {
         guard change(to: .receiving) else { return }
         let end = Moment.now + configuration.lingerTimeout
-        var rest = Self.lingerBytes
+        var rest = Self.maximumLingering
         do throws(StreamError) {
             try await pair.output.finish()
             while rest > 0, .now < end {

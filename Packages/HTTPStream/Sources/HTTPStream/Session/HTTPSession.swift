@@ -275,7 +275,7 @@ extension HTTPSession {
     /// Closes the idle connections that were made with an entry's credential.
     private func close(_ entry: KnownAuthentication) {
         entry.pool?.drain()
-        if entry.endpoint.role == .proxy { configuration.options.pool.drop(of: entry) }
+        if entry.endpoint.role == .proxy { configuration.options.pool.drop(of: entry.login) }
     }
 
     /// The maximum number of logins that one session keeps; the oldest is removed first.

@@ -7,25 +7,18 @@ internal import StreamKit
 internal import Logging
 #endif
 
-/// An authentication object of a session, with its credential and the connection that belongs to both.
+/// A login of a session, with the connection that belongs to it.
 final class KnownAuthentication: Sendable {
-    /// The authentication over connections that the session uses for requests.
-    let authentication: HTTPAuthentication
-    /// Nil if the scheme determines the user itself.
-    let credential: Credential?
+    /// The login itself, which the proxies of a route need without a connection.
+    let login: HTTPLogin
     /// The connection of a scheme that authenticates connections, which carries no other user's requests; nil for other schemes.
     let pool: HTTPConnectionPool?
-
-    /// The challenge, from which each tunnel begins its own login.
-    let challenge: HTTPResponse
-    private let policy: AuthenticationPolicy
 
     private struct State {
         /// The load that uses the connection.
         weak var claim: LoginClaim?
         /// The last stream of that load, which may outlive it.
         weak var stream: ReadStream?
-        var isAccepted = false
         var isSaved: Bool
         var saves: Bool
         var binding: ChannelBinding?
@@ -42,16 +35,22 @@ final class KnownAuthentication: Sendable {
         _ authentication: HTTPAuthentication, of challenge: HTTPResponse, _ policy: AuthenticationPolicy,
         _ credential: Credential?, isStored: Bool, saves: Bool, pool sessionPool: HTTPConnectionPool = .shared
     ) {
-        self.authentication = authentication
-        self.challenge = challenge
-        self.policy = policy
-        self.credential = credential
+        login = HTTPLogin(authentication, of: challenge, policy, credential)
         pool = authentication.isConnectionBound ? HTTPConnectionPool(ofLogin: sessionPool) : nil
         state = Locked(State(isSaved: isStored, saves: saves))
     }
 
+    /// The authentication over connections that the session uses for requests.
+    var authentication: HTTPAuthentication { login.authentication }
+
+    /// Nil if the scheme determines the user itself.
+    var credential: Credential? { login.credential }
+
+    /// The response that the authentication was made from.
+    var challenge: HTTPResponse { login.challenge }
+
     /// The server or proxy, without a realm.
-    var endpoint: ProtectionSpace { authentication.peer }
+    var endpoint: ProtectionSpace { login.endpoint }
 
     /// Claims the login for a load. Returns false while another load uses the connection that belongs to the login: from the time
     /// at which that load found or published the login until the stream that it returned has ended.
@@ -75,19 +74,6 @@ final class KnownAuthentication: Sendable {
         state.withLock { $0.stream = stream }
     }
 
-    /// Returns the authentication with a proxy for one tunnel.
-    ///
-    /// A scheme that authenticates connections begins a new login; the schemes that were tried before it are not tried again for
-    /// each tunnel.
-    func forTunnel() -> HTTPAuthentication {
-        guard authentication.isConnectionBound, let method = authentication.method else { return authentication }
-        var policy = policy
-        policy.methods = Array(policy.methods.drop { $0 != method })
-        return HTTPAuthentication(
-            response: challenge, from: endpoint, policy: policy, memory: authentication.memory,
-            isNamed: authentication.isNamed) ?? authentication
-    }
-
     /// Whether the credential is the one that a URL names. True for a URL without a user, and for a scheme that determines the
     /// user itself.
     func isOf(_ login: URLLogin?) -> Bool { credential.map { $0.isOf(login) } ?? true }
@@ -101,15 +87,11 @@ final class KnownAuthentication: Sendable {
         state.withLock { $0.binding = .tlsServerEndPoint(hash) }
     }
 
-    /// Records that the server or proxy has accepted the credential.
-    func accept() {
-        state.withLock { $0.isAccepted = true }
-    }
-
     /// Returns the accepted credential if it is not saved yet, once: to save persistently or for the process.
     func takeUnsaved() -> (credential: Credential, persistently: Bool)? {
-        state.withLock { state in
-            guard state.isAccepted, !state.isSaved else { return nil }
+        guard login.isAccepted else { return nil }
+        return state.withLock { state in
+            guard !state.isSaved else { return nil }
             state.isSaved = true
             return credential.map { ($0, state.saves) }
         }

@@ -22,7 +22,7 @@ struct LoadOptions: Sendable {
     /// The clock.
     private let time: any SessionTime
 
-    init(timeout: Duration? = nil, upgrade: String? = nil, time: any SessionTime = MachineTime()) {
+    init(timeout: Duration? = nil, upgrade: String? = nil, time: any SessionTime = SystemTime()) {
         self.timeout = timeout
         self.upgrade = upgrade
         self.time = time

@@ -1,6 +1,4 @@
-internal import EventLoops
 internal import HTTPAuth
-internal import HTTPMessage
 internal import StreamKit
 
 /// The logins that a session's load sends to the proxies of its route, each to its own proxy.
@@ -20,6 +18,14 @@ struct ProxyLogins: Sendable {
         init(_ policy: AuthenticationPolicy, _ memory: AuthenticationMemory) {
             self.policy = policy
             self.memory = memory
+        }
+
+        /// Whether an account may be sent to its proxy before a challenge.
+        func permit(_ account: HTTPProxy.Account, at proxy: ProtectionSpace) -> Bool {
+            guard policy.methods.contains(.basic) else { return false }
+            let login = HTTPAuthentication(preemptive: .basic, to: proxy, policy: policy, memory: memory)
+            let credential = Credential(user: account.user, proof: .password(account.password), for: login.space)
+            return login.isValid && login.objection(to: credential) == nil
         }
     }
 
@@ -48,74 +54,15 @@ struct ProxyLogins: Sendable {
             var hops = route.hops
             for index in hops.indices {
                 guard var proxy = hops[index] as? HTTPProxy else { continue }
-                if let account = proxy.account, account.isSentUnasked, !proxy.mayBeSentUnasked(account, rules) {
+                if let account = proxy.account, account.isSentUnasked, !rules.permit(account, at: proxy.space) {
                     proxy.account?.isSentUnasked = false
                 }
                 proxy.isSession = true
                 let takesRequests = index == hops.count - 1 && !isSecure
-                if let entry = self[proxy], !takesRequests || entry.known.pool != nil { proxy.login = entry.known }
+                if let known = self[proxy]?.known, !takesRequests || known.pool != nil { proxy.login = known.login }
                 hops[index] = proxy
             }
             return ProxyRoute(hops: hops)
         }
-    }
-}
-
-/// The connection that a login belongs to was closed; nothing was sent.
-struct ConnectionGone: Error {}
-
-/// The login to a proxy for one tunnel: makes the fields of its requests, and evaluates the responses.
-///
-/// A scheme that authenticates connections has its own authentication for each tunnel; one that authenticates requests shares its
-/// state.
-final class ProxyLogin: Sendable {
-    let authentication: HTTPAuthentication
-    private let known: KnownAuthentication
-    private let proxy: ProtectionSpace
-    private struct State {
-        var binding: ChannelBinding?
-        var outcome: Result<HTTPRequest, HTTPAuthError>?
-    }
-    private let state = Locked(State())
-
-    /// - Parameter proxy: the proxy that receives the credentials.
-    init(for known: KnownAuthentication, at proxy: ProtectionSpace) {
-        self.known = known
-        self.proxy = proxy
-        authentication = known.forTunnel()
-    }
-
-    /// The channel binding of the TLS connection with the proxy.
-    var binding: ChannelBinding? {
-        get { state.withLock { $0.binding } }
-        set { state.withLock { $0.binding = newValue } }
-    }
-
-    /// Adds credentials to a request, which may involve a ticket server; ``takeOutcome()`` then returns the request.
-    func work(on request: HTTPRequest) -> TunnelWork {
-        TunnelWork { [self] done in
-            Task {
-                var signed = request
-                let outcome: Result<HTTPRequest, HTTPAuthError>
-                do throws(HTTPAuthError) {
-                    try await authentication.apply(
-                        to: &signed, known.credential, channelBinding: binding, through: proxy)
-                    outcome = .success(signed)
-                } catch {
-                    outcome = .failure(error)
-                }
-                state.withLock { $0.outcome = outcome }
-                done()
-            }
-        }
-    }
-
-    func takeOutcome() -> Result<HTTPRequest, HTTPAuthError>? { state.withLock { $0.outcome.take() } }
-
-    /// Evaluates a response.
-    func judge(_ response: HTTPResponse, to request: HTTPRequest) throws(HTTPAuthError) -> AuthenticationVerdict {
-        let verdict = try authentication.update(with: response, to: request)
-        if verdict == .accepted { known.accept() }
-        return verdict
     }
 }

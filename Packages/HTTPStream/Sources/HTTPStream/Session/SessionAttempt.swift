@@ -20,7 +20,7 @@ struct SessionAttempt {
     private(set) var leavesBodyOut = false
     let stream: ReadStream
 
-    private let exchange: LoadTransport
+    private let transport: LoadTransport
     private let body: HTTPBody?
     private let session: HTTPSession
     private let options: LoadOptions
@@ -39,7 +39,7 @@ struct SessionAttempt {
         var loading = try session.configuration.options(loading: url, session.proxySettings, at: standing)
         loading.totalTimeout = nil  // that of the load, of which the time left is set when the request is sent
         if !options.permitsDecoding { loading.decodesContent = false }
-        (stream, exchange) = try ReadStream.loading(request, loading, loop: session.loop)
+        (stream, transport) = try ReadStream.loading(request, loading, loop: session.loop)
         self.request = request
         self.body = body
         self.originEntry = originEntry
@@ -164,7 +164,7 @@ struct SessionAttempt {
             try stream.set(.http(\.totalTimeout), to: left)
         }
         let sent = try completed(request)
-        exchange.send(
+        transport.send(
             sent, body: leavesBodyOut ? .bytes([]) : body, after: redirects, pool: pool,
             SessionSettings(
                 logins: logins, needsIdleConnection: needsIdleConnection, upgrade: options.upgrade, permit: permit))
@@ -198,14 +198,14 @@ struct SessionAttempt {
 
     /// Passes the channel binding of the connection with the login's server or proxy to the login.
     func bind(_ login: KnownAuthentication) {
-        login.bind(login.endpoint.role == .origin ? stream[.serverEndPointBinding] : exchange.proxyBinding)
+        login.bind(login.endpoint.role == .origin ? stream[.serverEndPointBinding] : transport.proxyBinding)
     }
 
     /// Returns the connection that carries another protocol now; nil if the server has not switched.
-    func takeSwitched() throws(StreamError) -> (pair: StreamPair, received: [UInt8])? { try exchange.takeSwitched() }
+    func takeSwitched() throws(StreamError) -> (pair: StreamPair, received: [UInt8])? { try transport.takeSwitched() }
 
     /// The verdict on the credentials for the proxy that refused a tunnel; nil without a tunnel.
-    var tunnelVerdict: AuthenticationVerdict? { exchange.tunnelVerdict }
+    var tunnelVerdict: AuthenticationVerdict? { transport.tunnelVerdict }
 
     /// Restarts the origin's login, because a proxy has stopped the request and the origin has not seen it.
     func restartOriginLogin() {

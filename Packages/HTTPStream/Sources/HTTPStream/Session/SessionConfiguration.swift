@@ -51,7 +51,8 @@ extension HTTPSession {
         ///
         /// Further loads wait, in the order of their calls, until the body of another response has been read or its stream has been
         /// closed: a program that keeps more streams open, such as those of server-sent events, needs a larger number. The wait counts
-        /// for the load's timeout. Connections of other sessions are not counted.
+        /// for the load's timeout. Connections of other sessions are not counted. A load that has a stream of an HTTP/2 connection no longer
+        /// counts: loads share the connection, and those beyond the server's limit of concurrent streams wait.
         public var maximumConnectionsPerOrigin = 6
 
         /// The proxies of the loads. Default: those of the environment.
@@ -66,7 +67,7 @@ extension HTTPSession {
         public var proxyPolicy: AuthenticationPolicy?
 
         /// The stores that are searched for credentials. Those of origins and of proxies are separate.
-        public var stores = CredentialStores()
+        public var stores = CredentialSearchList()
 
         /// Asks the user, after URL and stores. If the closure or its answer is nil, the 401 or 407 is the response.
         ///
@@ -107,7 +108,7 @@ extension HTTPSession {
         #endif
 
         /// The clock, which tests replace.
-        package var time: any SessionTime = MachineTime()
+        package var time: any SessionTime = SystemTime()
 
         /// Makes the default configuration.
         public init() {}

@@ -60,7 +60,6 @@ struct SessionLoad: ~Copyable {
         self.origin = origin
         namedHost = origin.host
         fetch = Fetch(plain, body: body)
-        fetch.origin = origin
         login = URLLogin(url)
         bearer = BearerUse(session.bearer)
     }
@@ -72,7 +71,7 @@ struct SessionLoad: ~Copyable {
             guard session.configuration.options.followsRedirects, options.followsRedirects,
                 let response = stream[.httpResponse]
             else { return stream }
-            let hop: Fetch.NextRequest?
+            let hop: NextRequest?
             do throws(StreamError) {
                 recordSpentBody(stream)
                 hop = try await self.hop(after: response)
@@ -89,7 +88,7 @@ struct SessionLoad: ~Copyable {
     }
 
     /// Returns the redirect to follow; nil if the response is the result.
-    private mutating func hop(after response: HTTPResponse) async throws(StreamError) -> Fetch.NextRequest? {
+    private mutating func hop(after response: HTTPResponse) async throws(StreamError) -> NextRequest? {
         let opensWebSocket = options.upgrade?.utf8.elementsEqual("websocket".utf8) { $0 | 0x20 == $1 } ?? false
         guard
             var hop = try fetch.redirect(
@@ -128,7 +127,7 @@ struct SessionLoad: ~Copyable {
             }
             guard let attempt else { throw .closed }
             do throws(StreamError) {
-                if try await isAnswer(attempt) {
+                if try await receiveResponse(to: attempt) {
                     if options.upgrade != nil { switched = try attempt.takeSwitched() }
                     return attempt.stream
                 }
@@ -198,14 +197,14 @@ struct SessionLoad: ~Copyable {
     }
 
     /// Opens the stream and waits for the head. Returns whether the response is final; if not, prepares the next round.
-    private mutating func isAnswer(_ attempt: SessionAttempt) async throws(StreamError) -> Bool {
+    private mutating func receiveResponse(to attempt: SessionAttempt) async throws(StreamError) -> Bool {
         let stream = attempt.stream
         try open(stream)
         let response = try await stream.response()
         attempt.bind()
         if response.status == .proxyAuthenticationRequired, let proxy = stream[.httpAnsweringProxy] {
             attempt.restartOriginLogin()
-            return try await !isMet(response, by: proxy, attempt)
+            return try await !meetChallenge(response, by: proxy, attempt)
         }
         if let cookies = session.cookies, response.fields.contains(.setCookie) {
             await cookies.store(response, from: url, origin, isSecure: isRouteSecure)
@@ -221,17 +220,17 @@ struct SessionLoad: ~Copyable {
         guard let entry = originEntry else {
             if isChallenge, bearer.token != nil { return try await !bearer.renew(for: origin, options) }
             if request.fields.contains(.authorization) || !isChallenge { return true }
-            return try await !isMet(response, verdict: .otherRealm, nil, attempt)
+            return try await !meetChallenge(response, verdict: .otherRealm, nil, attempt)
         }
         let verdict = try judge(entry) { () throws(HTTPAuthError) in
             try entry.authentication.update(with: response, to: attempt.request)
         }
         if verdict == .accepted, response.status != .proxyAuthenticationRequired {
-            entry.accept()
+            entry.login.accept()
             LoginEvent.log(.accepted, at: entry.endpoint, by: entry.authentication.method, stream)
         }
         try await save(entry)
-        return try await !isMet(response, verdict: verdict, entry, attempt)
+        return try await !meetChallenge(response, verdict: verdict, entry, attempt)
     }
 
     /// Opens a stream and reports it to ``HTTPSession/Configuration/onRequest``, whether or not it could be opened.
@@ -243,8 +242,8 @@ struct SessionLoad: ~Copyable {
         try stream.open()
     }
 
-    /// Whether a proxy's challenge can be met.
-    private mutating func isMet(
+    /// Answers a proxy's challenge in the next round. Returns whether it can be met.
+    private mutating func meetChallenge(
         _ response: HTTPResponse, by proxy: HTTPProxy, _ attempt: SessionAttempt
     ) async throws(StreamError) -> Bool {
         if request.fields.contains(.proxyAuthorization) { return false }
@@ -256,11 +255,11 @@ struct SessionLoad: ~Copyable {
                 try entry.authentication.update(with: response, to: sent)
             }
         }
-        return try await isMet(response, verdict: verdict ?? .otherRealm, entry, attempt, from: proxy)
+        return try await meetChallenge(response, verdict: verdict ?? .otherRealm, entry, attempt, from: proxy)
     }
 
-    /// Whether a challenge can be met. If so, prepares the answer for the next round.
-    private mutating func isMet(
+    /// Prepares the answer to a challenge for the next round. Returns whether it can be met.
+    private mutating func meetChallenge(
         _ response: HTTPResponse, verdict: AuthenticationVerdict, _ entry: KnownAuthentication?,
         _ attempt: SessionAttempt, from proxy: HTTPProxy? = nil
     ) async throws(StreamError) -> Bool {
@@ -366,7 +365,7 @@ struct SessionLoad: ~Copyable {
             _ = try judge(entry) { () throws(HTTPAuthError) in
                 try entry.authentication.update(with: response, to: sent)
             }
-            entry.accept()
+            entry.login.accept()
             LoginEvent.log(.accepted, at: entry.endpoint, by: entry.authentication.method, attempt.stream)
         }
         for entry in proxyEntries { try await save(entry) }
@@ -376,7 +375,7 @@ struct SessionLoad: ~Copyable {
 
     /// Records whether a body that can be read only once was begun, so that it cannot be sent again.
     private mutating func recordSpentBody(_ stream: ReadStream) {
-        if body?.isRepeatable == false, (stream[.httpBodyBytesSent] ?? 0) > 0 { fetch.hasSpentBody = true }
+        if (stream[.httpBodyBytesSent] ?? 0) > 0 { fetch.spendBody() }
     }
 
     /// Reads the rest of a response so that its connection can be used again, and closes the stream.

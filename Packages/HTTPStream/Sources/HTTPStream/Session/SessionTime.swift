@@ -14,8 +14,8 @@ package protocol SessionTime: Sendable {
     func sleep(for duration: Duration) async throws
 }
 
-/// The time of the machine.
-struct MachineTime: SessionTime {
+/// The time of the system's clocks.
+struct SystemTime: SessionTime {
     var now: Moment { .now }
 
     var secondsSinceEpoch: Int64 { Int64(Date().timeIntervalSince1970) }

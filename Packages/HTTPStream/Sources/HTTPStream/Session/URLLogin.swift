@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 
@@ -33,12 +32,5 @@ extension HTTPRequest {
         } catch {
             throw StreamError(error)
         }
-    }
-}
-
-extension HTTPProxy {
-    /// The proxy's account, in the form of a URL's login.
-    var accountInURL: URLLogin? {
-        account.map { .init(user: $0.user, password: $0.password.withBytes { String(decoding: $0, as: UTF8.self) }) }
     }
 }

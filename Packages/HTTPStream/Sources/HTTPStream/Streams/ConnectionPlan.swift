@@ -27,9 +27,103 @@ extension LoadSettings {
 
     /// Takes an idle connection with this key.
     func takeIdle(
-        _ key: HTTPConnectionKey, _ now: Moment, trusting trust: Duration, _ deferred: inout DeferredActions
+        _ key: HTTPConnectionKey, _ versions: HTTPVersions, _ now: Moment, trusting trust: Duration,
+        _ deferred: inout DeferredActions
     ) -> HTTPConnection? {
-        pool.take(key, at: now, trusting: trust) { deferred.add(.close($0.pair)) }
+        if versions == .http2 { return nil }
+        return pool.take(key, at: now, trusting: trust) { deferred.add(.close($0.pair)) }
+    }
+
+    /// The versions of HTTP that a request may use.
+    ///
+    /// - Throws: an error if HTTP/2 alone is permitted for a request that cannot use it.
+    /// - Parameters:
+    ///   - key: the key of its connection.
+    ///   - endsAtProxy: whether the connection ends at a proxy, which receives the request itself.
+    func versions(
+        of request: HTTPRequest, for key: HTTPConnectionKey, endsAtProxy: Bool
+    ) throws(StreamError) -> HTTPVersions {
+        let reason: String? =
+            if pool.isOfOneLogin || key.isBound || session?.needsIdleConnection == true {
+                "its login belongs to its connection"
+            } else if offersSwitch || request.fields.contains(.upgrade) {
+                "it offers an upgrade"
+            } else if request.version < .http11 {
+                "it is one of \(request.version)"
+            } else if endsAtProxy {
+                "a proxy receives it"
+            } else if pool.requiresHTTP1(key) {
+                "the server demands HTTP/1.1"
+            } else {
+                nil
+            }
+        if let reason {
+            if options.versions == .http2 { throw .http2NotPossible(reason) }
+            return .http1
+        }
+        let offered = key.tls?.applicationProtocols ?? []
+        if offered.isEmpty { return key.origin.isSecure || options.versions == .http2 ? options.versions : .http1 }
+        guard offered.contains(HTTPVersions.http2Protocol) else { return .http1 }
+        return offered.contains(HTTPVersions.http1Protocol) ? .automatic : .http2
+    }
+
+    /// The time limit of opening a connection; nil for none.
+    var openTimeout: Duration? {
+        options.connection[.openTimeout].flatMap { $0 > .zero ? $0 : nil }
+    }
+
+    private func shareKey(_ key: HTTPConnectionKey) -> SharedLinks.Key {
+        SharedLinks.Key(connection: key, limits: options.limits)
+    }
+
+    /// The connection that another load opens and this one may share; nil if there is none.
+    func dial(_ key: HTTPConnectionKey, _ versions: HTTPVersions, _ memory: VersionMemory?) -> HTTPDial? {
+        versions == .http1 || memory?.waitsForDials == false ? nil : pool.dial(shareKey(key))
+    }
+
+    /// Returns a use of the connection that other requests with this key share; nil if there is none.
+    func takeShared(_ key: HTTPConnectionKey, _ versions: HTTPVersions, proxy: HTTPProxy?) -> HTTPConnection? {
+        if versions == .http1 { return nil }
+        return pool.shared(shareKey(key)).map { HTTPConnection(sharing: $0, isReused: true, proxy: proxy) }
+    }
+
+    /// Returns the connection that carries the request, once a new one is open: the same one for HTTP/1.1, a use of it for HTTP/2.
+    ///
+    /// - Throws: an error if the server has not chosen a version that the load may use.
+    func carried(
+        _ connection: HTTPConnection, _ versions: HTTPVersions
+    ) throws(StreamError) -> HTTPConnection {
+        let made: HTTP2Link? =
+            switch connection.dial?.settle() {
+            case .http2(let link)?: link
+            case .http1?: nil
+            // The others do not wait any more.
+            case .failed?, nil: makeLink(connection.key, versions)(connection.pair)
+            }
+        guard let link = made else {
+            if versions == .http2 { throw .http2NotChosen }
+            return connection
+        }
+        return HTTPConnection(
+            sharing: link, isReused: link.pair.input !== connection.pair.input, proxy: connection.proxy)
+    }
+
+    /// Makes the link of an open connection, if the server has chosen HTTP/2.
+    private func makeLink(
+        _ key: HTTPConnectionKey, _ versions: HTTPVersions
+    ) -> @Sendable (StreamPair) -> HTTP2Link? {
+        { [pool, share = shareKey(key), isKept = options.keepsConnection] pair in
+            let isHTTP2 =
+                key.origin.isSecure
+                ? pair[.tlsInformation]?.applicationProtocol == HTTPVersions.http2Protocol : versions == .http2
+            return isHTTP2 ? pool.share(pair, share, isKept: isKept) : nil
+        }
+    }
+
+    /// Lets other loads wait for a connection that is being opened, if it may be one of HTTP/2.
+    func beginDial(_ pair: StreamPair, _ key: HTTPConnectionKey, _ versions: HTTPVersions) -> HTTPDial? {
+        guard options.keepsConnection, versions != .http1 else { return nil }
+        return pool.beginDial(pair, shareKey(key), makeLink: makeLink(key, versions))
     }
 
     /// The time for which an idle connection is not checked. A request that may be sent twice can use a connection that has just
@@ -42,9 +136,11 @@ extension LoadSettings {
     ///
     /// - Parameters:
     ///   - plan: nil for the default.
+    ///   - versions: the versions of HTTP that the requests may use.
     ///   - log: the load's log, which the connection uses as well.
     func makePair(
-        for key: HTTPConnectionKey, _ plan: ConnectionPlan?, log: DeferredLog?, _ loop: EventLoop
+        for key: HTTPConnectionKey, _ plan: ConnectionPlan?, _ versions: HTTPVersions, log: DeferredLog?,
+        _ loop: EventLoop
     ) -> StreamPair {
         if let connect = pool.connect { return connect(key.origin, loop) }
         var properties = plan?.properties ?? StreamProperties()
@@ -53,7 +149,8 @@ extension LoadSettings {
         properties[.tls] = route.proxy?.tls
         if key.origin.isSecure {
             var tls = key.tls ?? TLSConfiguration()
-            if tls.applicationProtocols.isEmpty { tls.applicationProtocols = ["http/1.1"] }
+            if versions == .http1 { tls.applicationProtocols.removeAll { $0 == HTTPVersions.http2Protocol } }
+            if tls.applicationProtocols.isEmpty { tls.applicationProtocols = versions.applicationProtocols }
             properties[.tls] = tls
         }
         properties[.writeTimeout] = nil  // the load enforces the limit itself

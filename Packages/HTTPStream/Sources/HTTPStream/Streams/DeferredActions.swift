@@ -41,10 +41,6 @@ struct DeferredActions: Sendable {
     private var actions = Deferred<Action>()
     /// A read of the request's body. The load needs its result, so the ``LoadTransport`` performs it.
     var bodyReading: BodyReading?
-    /// Whether to signal the load's point, so that its waiters check it again.
-    var wakesWaiters = false
-    /// The load's log, which is resumed afterwards.
-    var log: DeferredLog?
 
     var isEmpty: Bool { actions.isEmpty && bodyReading == nil && connectionReturn == nil }
 

@@ -1,4 +1,5 @@
 internal import EventLoops
+internal import FoundationEssentials
 internal import HTTPMessage
 internal import StreamKit
 
@@ -6,62 +7,56 @@ internal import StreamKit
 ///
 /// Theory of operation. The ``RequestSender`` sends bytes, the ``HTTP1Link`` receives them, the ``ResponseBody`` removes framing and
 /// coding, and the `ExchangeMachine` knows the states of both messages. The exchange carries bytes between them, and decides only
-/// whether to send or to receive next (``Turn``).
+/// whether to send or to receive next (``Phase``).
 ///
 /// A class, made for each request: Swift cannot change the payload of an enum in place, and a load's state is an enum.
 final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
     // Unchecked: it belongs to one load, which uses it under its lock.
 
-    private enum Turn {
+    private enum Phase {
         /// The request is sent before anything is received.
         case sending(hasWaited: Bool)
         /// The response is received; the rest of the request, such as a body that waited for 100 (Continue), is sent meanwhile.
         case receiving
+        /// Another request may use the connection.
+        case over
     }
 
     /// The most bytes of a coded body that one step decodes without output before other work of the loop runs.
-    static let turnBudget = 64 * 1024
+    static let bytesPerTurn = 64 * 1024
 
-    /// The most pieces of a body that one step sends before other work of the loop runs: 1 MiB.
-    static let piecesPerTurn = 16
-
-    /// The connection, of which the exchange uses only the ``link``; nil once another request may use it.
-    @exclusivity(unchecked) private(set) var connection: HTTPConnection?
+    /// The connection, of which the exchange uses only the ``link``, and nothing once it is over.
+    private let line: HTTPConnection
     private let link: HTTP1Link
+    @exclusivity(unchecked) private var phase: Phase
     @exclusivity(unchecked) private(set) var response: HTTPResponse?
-    @exclusivity(unchecked) private var turn: Turn
-    /// The number of body pieces sent since the last wait.
-    @exclusivity(unchecked) private var piecesInTurn = 0
     @exclusivity(unchecked) private var machine = ExchangeMachine(.client)
     @exclusivity(unchecked) private var sender: RequestSender
     @exclusivity(unchecked) private var body = ResponseBody()
-    /// The protocol to which the request offers to switch; nil for none.
-    private let upgrade: String?
 
     /// - Parameters:
     ///   - connection: the open connection.
     ///   - keepsConnection: whether the request permits another one on the connection.
-    ///   - upgrade: the protocol to which the request offers to switch; nil for none.
+    ///   - offersSwitch: whether the request offers to switch to another protocol.
     ///   - hasWaited: whether the request had to wait for the connection to open.
     init(
         _ head: consuming RequestPreparation.Head, _ method: HTTPMethod, _ body: HTTPBody?,
-        on connection: HTTPConnection,
-        keepsConnection: Bool, upgrade: String? = nil, hasWaited: Bool
+        on connection: HTTPConnection, _ link: HTTP1Link,
+        keepsConnection: Bool, offersSwitch: Bool = false, hasWaited: Bool
     ) throws(StreamError) {
         var framing = BodyFraming.none
         if case .some = body { framing = head.bodyLength.map { .length($0) } ?? .chunked }
-        self.upgrade = upgrade
-        turn = .sending(hasWaited: hasWaited)
+        phase = .sending(hasWaited: hasWaited)
         do throws(HTTPMessageError) {
             try machine.beginRequest(
                 method, framing: framing, expectsContinue: head.expectsContinue, isPersistent: keepsConnection,
-                offersSwitch: upgrade != nil)
+                offersSwitch: offersSwitch)
         } catch {
             throw StreamError(error)
         }
         sender = RequestSender(head, body, loop: connection.pair.input.waitPoint.loop)
-        self.connection = connection
-        link = connection.link
+        line = connection
+        self.link = link
     }
 }
 
@@ -69,18 +64,24 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
 
 extension HTTP1Exchange {
     func advance(_ deferred: inout DeferredActions) throws(CarrierFailure) -> HeadStep {
-        if isOver { throw CarrierFailure(.closed, of: .connection) }
-        guard case .sending(let hasWaited) = turn else { return try receiveHead(&deferred) }
+        switch phase {
+        case .sending(let hasWaited): return try send(hasWaited: hasWaited, &deferred)
+        case .receiving: return try receiveHead(&deferred)
+        case .over: throw CarrierFailure(.closed, of: .connection)
+        }
+    }
+
+    private func send(hasWaited: Bool, _ deferred: inout DeferredActions) throws(CarrierFailure) -> HeadStep {
         switch try sendMore(&deferred) {
         case .blocked(let need):
-            if need == .room { turn = .sending(hasWaited: true) }
+            if need == .room { phase = .sending(hasWaited: true) }
             return .needs(need)
         case .failed(let error): throw CarrierFailure(error, of: .connection)
         case .answered, .held:
-            turn = .receiving
+            phase = .receiving
             return .sent(justNow: false)
         case .done:
-            turn = .receiving
+            phase = .receiving
             // After a wait for the connection, the event that ended it may also have announced an early response.
             return .sent(justNow: !hasWaited)
         }
@@ -116,18 +117,10 @@ extension HTTP1Exchange {
             case .awaitsContinue: return .held
             case .failed(let error): return link.pair.input.hasBytesAvailable ? .answered : .failed(error)
             case .sentPiece: if link.pair.input.hasBytesAvailable { return .answered }
-            case .connectionBlocks:
-                piecesInTurn = 0
-                return link.pair.input.hasBytesAvailable ? .answered : .blocked(.room)
-            case .sourceBlocks:
-                piecesInTurn = 0
-                return link.pair.input.hasBytesAvailable ? .answered : .blocked(.source)
+            case .connectionBlocks: return link.pair.input.hasBytesAvailable ? .answered : .blocked(.room)
+            case .sourceBlocks: return link.pair.input.hasBytesAvailable ? .answered : .blocked(.source)
+            case .turnEnds: return .blocked(.turn)
             case .needsReading:
-                if piecesInTurn == HTTP1Exchange.piecesPerTurn {
-                    piecesInTurn = 0
-                    return .blocked(.turn)
-                }
-                piecesInTurn += 1
                 deferred.bodyReading = sender.beginBodyReading()
                 return .blocked(.bodyReading)
             case .isReadingBody: return link.pair.input.hasBytesAvailable ? .answered : .blocked(.bodyReading)
@@ -152,7 +145,7 @@ extension HTTP1Exchange {
 
     /// Continues to send when no bytes can be read. Returns nil if another read may succeed.
     private func needForInput(_ deferred: inout DeferredActions) throws(CarrierFailure) -> Need? {
-        if sender.isHeld { return .permission }
+        if machine.request == .held { return .permission }
         if sender.isDone { return .input }
         switch try sendMore(&deferred) {
         case .done: return .input
@@ -169,14 +162,13 @@ extension HTTP1Exchange {
         _ head: consuming HTTPResponse, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> HeadStep {
         let status = head.status
-        let refusesExpectation = machine.isExpectationRefused(by: status)
+        let verdict = verdict(on: status)
         switch try begin(head) {
         case .interim: return .interim(head)
         case .continueRequest:
             permitBody()
             return .interim(head)
         case .switchProtocol:
-            guard let upgrade, ExchangeMachine.accepts(head, offering: upgrade) else { throw unexpectedSwitch(head) }
             response = head
             return .switched
         case .body(let framing, let stopsRequest):
@@ -185,29 +177,32 @@ extension HTTP1Exchange {
             }
             body = ResponseBody(framing, limits: link.limits)
             machine.endPersistence(ifRefused: status, after: bodyBytesSent)
-            // A refusal also ends a request whose head is still being sent, and has no effect on a complete one.
-            if stopsRequest || status.code >= 300 { stop(&deferred) }
+            if stopsRequest { stop(&deferred) }
             response = head
-            return .head(status, refusesExpectation: refusesExpectation)
+            return .head(verdict)
         }
+    }
+
+    /// What the status of a response that has not been reported yet means for the request.
+    private func verdict(on status: HTTPStatus) -> HeadVerdict {
+        if machine.isExpectationRefused(by: status) { return .refusesExpectation }
+        return machine.hasCrossed(status) ? .crossed : .answer
     }
 
     private func begin(_ head: borrowing HTTPResponse) throws(CarrierFailure) -> ExchangeMachine.ResponseAction {
         do throws(HTTPMessageError) {
-            return try machine.beginResponse(head, leniency: .client)
+            return try machine.beginResponse(
+                head, leniency: .client, offering: RequestPreparation.offeredProtocol(in: sender.head))
         } catch {
             switch error.code {
             // A switch to a protocol that the request has not offered.
-            case .outOfOrder: throw unexpectedSwitch(head)
+            case .outOfOrder:
+                throw CarrierFailure(.switchedProtocols(head.fields[.upgrade] ?? "another protocol"), of: .server)
             case .tooManyInterimResponses:
                 throw CarrierFailure(.tooManyInterim(HTTPLimits.interimResponses), of: .server)
             default: throw CarrierFailure(StreamError(error), of: .server)
             }
         }
-    }
-
-    private func unexpectedSwitch(_ head: borrowing HTTPResponse) -> CarrierFailure {
-        CarrierFailure(.switchedProtocols(head.fields[.upgrade] ?? "another protocol"), of: .server)
     }
 
     func permitBody() {
@@ -222,12 +217,12 @@ extension HTTP1Exchange {
 
     func abandon(_ deferred: inout DeferredActions) {
         stop(&deferred)
-        connection = nil
+        phase = .over
     }
 
     func takeSwitched(_ deferred: inout DeferredActions) -> [UInt8] {
-        guard case .some = connection.take() else { return [] }
-        stop(&deferred)
+        if isOver { return [] }
+        abandon(&deferred)
         return link.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
     }
 }
@@ -270,7 +265,20 @@ extension HTTP1Exchange {
         while true {
             if body.isComplete { return try end() }
             if link.buffer.isEmpty, body.expectedPayloadCount > 0, target.byteCount >= 1024 {
-                if let step = try receivePayload(into: &target, &deferred) { return step }
+                // Directly into the caller's memory.
+                let count: Int?
+                do throws(StreamError) {
+                    count = try link.read(into: &target, upTo: body.expectedPayloadCount)
+                } catch {
+                    throw CarrierFailure(error, of: .connection)
+                }
+                switch count {
+                case nil: if let need = try needForInput(&deferred) { return .needs(need) }
+                case 0?: try changeBody { (body) throws(StreamError) in try body.receiveEnd() }
+                case let count?:
+                    try changeBody { (body) throws(StreamError) in try body.advance(count) }
+                    return .payload(count)
+                }
                 continue
             }
             switch try nextEvent(upTo: target.byteCount) {
@@ -282,24 +290,6 @@ extension HTTP1Exchange {
             case .needMore: if let need = try fillBody(&deferred) { return .needs(need) }
             }
         }
-    }
-
-    /// Reads payload directly into the caller's memory. Returns nil to try again.
-    private func receivePayload(
-        into target: inout MutableRawSpan, _ deferred: inout DeferredActions
-    ) throws(CarrierFailure) -> BodyStep? {
-        let limit = Int(min(body.expectedPayloadCount, Int64(target.byteCount)))
-        let count: Int?
-        do throws(StreamError) {
-            count = try link.read(into: &target, upTo: limit)
-        } catch {
-            throw CarrierFailure(error, of: .connection)
-        }
-        guard let count else { return try needForInput(&deferred).map { .needs($0) } }
-        try changeBody { (body) throws(StreamError) in
-            if count == 0 { try body.receiveEnd() } else { try body.advance(count) }
-        }
-        return count == 0 ? nil : .payload(count)
     }
 
     /// Reads into the buffer. Returns nil to try again.
@@ -314,7 +304,7 @@ extension HTTP1Exchange {
     private func prepareDecoded(
         _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> BodyStep {
-        var budget = HTTP1Exchange.turnBudget
+        var budget = HTTP1Exchange.bytesPerTurn
         while true {
             if body.hasDecodedBytes { return .payload(1) }
             if body.isComplete {
@@ -344,9 +334,9 @@ extension HTTP1Exchange {
     /// Ends the exchange: the response is complete.
     private func end() throws(CarrierFailure) -> BodyStep {
         try conclude { (machine) throws(HTTPMessageError) in try machine.endResponse() }
-        guard let connection = connection.take() else { throw CarrierFailure(.closed, of: .connection) }
-        let isReusable = machine.outcome == .reusable && link.buffer.isEmpty
-        return .ended(connection, isReusable: isReusable)
+        if isOver { throw CarrierFailure(.closed, of: .connection) }
+        phase = .over
+        return .ended(line, isReusable: machine.outcome == .reusable && link.buffer.isEmpty)
     }
 
     // MARK: Failures
@@ -397,9 +387,9 @@ extension HTTP1Exchange {
 // MARK: - Waiting and facts
 
 extension HTTP1Exchange {
-    /// Whether another request may use the connection.
-    private var isOver: Bool { if case .some = connection { false } else { true } }
+    private var isOver: Bool { if case .over = phase { true } else { false } }
 
+    var connection: HTTPConnection? { isOver ? nil : line }
     var waitPoint: WaitPoint? { isOver ? nil : link.pair.input.waitPoint }
     var sourcePoint: WaitPoint? { sender.sourcePoint }
     var isReadingBody: Bool { sender.isReadingBody }
@@ -408,11 +398,14 @@ extension HTTP1Exchange {
     /// Payload is read directly into the caller's memory, not into the buffer.
     var fillsBuffer: Bool { machine.response != .body || body.isCoded || body.expectedPayloadCount == 0 }
 
-    var isSending: Bool { if case .sending = turn { true } else { false } }
+    var queueProgress: Int { 0 }
+    var isSending: Bool { if case .sending = phase { true } else { false } }
     var bytesSent: Int { sender.bytesSent }
     var bodyBytesSent: Int64 { sender.bodyBytesSent }
-    var hasBegunRequestBody: Bool { !sender.isHeld }
-    var mayRepeat: Bool { !hasReceived && machine.mayRepeatRequest(isSent: sender.bytesSent > 0) }
+    var hasBegunRequestBody: Bool { machine.request != .held }
+    var repetition: Repetition {
+        !hasReceived && machine.mayRepeatRequest(isSent: sender.bytesSent > 0) ? .ifReused : .none
+    }
     var lastRead: Moment { link.lastRead }
 
     var hasReceived: Bool {
@@ -424,5 +417,44 @@ extension HTTP1Exchange {
     var bodyLength: Int64? { body.length }
     var trailers: HTTPFields { body.trailers }
     var droppedTrailers: HTTPFields { body.droppedTrailers }
-    var sentHead: [UInt8] { sender.head }
+    func sentRequest(at url: URL) -> HTTPRequest? { RequestPreparation.parsed(sender.head)?.at(url) }
 }
+
+// MARK: - The connection
+
+extension HTTPConnection {
+    /// Begins to carry a request over the connection, which is open. The connection decides how.
+    ///
+    /// - Parameters:
+    ///   - form: the request in the form for its recipient; nil if that of the fetch has it.
+    ///   - host: the value of `Host`; nil for that of the origin at which the connection ends.
+    ///   - preparation: what the carrier adds to the request.
+    ///   - limits: the limits of the response.
+    ///   - hasWaited: whether the request had to wait for the connection to open.
+    func makeCarrier(
+        of fetch: borrowing Fetch, as form: HTTPRequest?, host: String?, _ preparation: RequestPreparation,
+        limits: HTTPLimits, hasWaited: Bool
+    ) throws(StreamError) -> any HTTPCarrier {
+        let host = host ?? key.origin.hostField
+        let head =
+            if let form {
+                try preparation.prepare(
+                    form, fetch.method, host: host, isBare: form.fields.isEmpty, body: fetch.body)
+            } else {
+                try preparation.prepare(
+                    fetch.request, fetch.method, host: host, isBare: fetch.isBare, body: fetch.body)
+            }
+        switch line {
+        case .http1(let link):
+            link.accept(limits)
+            return try HTTP1Exchange(
+                head, fetch.method, fetch.body, on: self, link, keepsConnection: preparation.keepsConnection,
+                offersSwitch: preparation.upgrade != nil, hasWaited: hasWaited)
+        case .http2(let link):
+            return try HTTP2Exchange(head, fetch.method, fetch.body, on: self, link, limits: limits)
+        }
+    }
+}
+
+/// A thread that waits for the response borrows the link.
+extension HTTP1Link: CarrierInput {}

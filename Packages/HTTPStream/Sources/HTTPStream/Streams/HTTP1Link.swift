@@ -3,7 +3,7 @@ internal import HTTPMessage
 internal import StreamKit
 
 /// The streams of an HTTP/1.1 connection, with the bytes received on it and the parser of the next head.
-final class HTTP1Link: CarrierInput, @unchecked Sendable {
+final class HTTP1Link: @unchecked Sendable {
     // Unchecked: it has one owner at a time, which uses it inside a lock: the exchange on the connection, or the pool; or the
     // thread to which it has been lent. No two accesses can overlap, and a check at each access would cost more than many
     // of them do.
@@ -58,11 +58,14 @@ final class HTTP1Link: CarrierInput, @unchecked Sendable {
         return count
     }
 
-    /// Reads past the buffer, which is empty, into a part of `target`. Returns the number of bytes as ``fill(waits:)`` does.
-    func read(into target: inout MutableRawSpan, upTo limit: Int) throws(StreamError) -> Int? {
+    /// Reads past the buffer, which is empty, into at most `limit` bytes of `target`. Returns the number of bytes as ``fill(waits:)``
+    /// does.
+    func read(into target: inout MutableRawSpan, upTo limit: Int64) throws(StreamError) -> Int? {
         // The read may leave bytes behind the body in the socket.
         isDrained = false
-        return try target.withPart(0..<limit) { (part) throws(StreamError) in try pair.input.tryRead(into: &part) }
+        // Not `withPart`, whose closure would be one more function between the reader and the socket.
+        var part = target._mutatingExtracting(0..<Int(min(limit, Int64(target.byteCount))))
+        return try pair.input.tryRead(into: &part)
     }
 
     /// Waits on the calling thread until there is input. With `fills`, the input is read into the buffer.

@@ -112,8 +112,10 @@ struct BodyUpload: Sendable {
     private(set) var source: ReadStream?
     /// The point at which to wait for the stream, after ``Progress/blocked``.
     private(set) var waitPoint: WaitPoint?
-    /// The length that was announced; nil for chunks.
+    /// The length that was announced; nil if none was.
     private let length: Int64?
+    /// How a body without such a length is framed.
+    private let framing: BodySender.Framing
     /// For chunks: the payload before it is framed.
     private var payload: [UInt8] = []
     private(set) var isComplete = false
@@ -121,13 +123,16 @@ struct BodyUpload: Sendable {
     private(set) var taken: Int64 = 0
 
     /// - Parameters:
-    ///   - length: the number of bytes to send; nil to send chunks.
+    ///   - length: the number of bytes to send; nil to send all that the stream has.
+    ///   - framing: how a body without a length is framed.
     ///   - onRead: called with the number of bytes read so far, after each step that read any.
     ///   - make: returns the unopened stream.
     init(
-        length: Int64?, onRead: (@Sendable (Int64) -> Void)? = nil, _ make: @escaping @Sendable () -> ReadStream
+        length: Int64?, _ framing: BodySender.Framing = .chunks, onRead: (@Sendable (Int64) -> Void)? = nil,
+        _ make: @escaping @Sendable () -> ReadStream
     ) {
         self.length = length
+        self.framing = framing
         self.onRead = onRead
         self.make = make
     }
@@ -151,6 +156,14 @@ struct BodyUpload: Sendable {
             if count == 0 { throw .bodyTooShort(taken, of: length) }
             taken += Int64(count)
             isComplete = taken == length
+            return .piece(count)
+        }
+        if case .none = framing {
+            guard let count = try BodyUpload.read(source, ReadStream.chunkSize, into: &outgoing) else {
+                return block(source)
+            }
+            if count == 0 { return finish() }
+            taken += Int64(count)
             return .piece(count)
         }
         let count = try BodyUpload.read(source, ReadStream.chunkSize, into: &payload)

@@ -1,4 +1,5 @@
 internal import EventLoops
+internal import FoundationEssentials
 internal import HTTPMessage
 internal import StreamKit
 
@@ -60,7 +61,7 @@ protocol HTTPCarrier: AnyObject, Sendable {
     /// Whether a call opens or reads the stream of the request's body, without the load's lock.
     var isReadingBody: Bool { get }
 
-    /// The input of the connection; nil once the exchange has ended. A thread that waits at it keeps it, while another thread may end the
+    /// The input of the connection; nil once the exchange has ended, and if a thread cannot wait at it alone. A thread that waits at it keeps it, while another thread may end the
     /// exchange.
     var input: (any CarrierInput)? { get }
 
@@ -73,9 +74,12 @@ protocol HTTPCarrier: AnyObject, Sendable {
     var connection: HTTPConnection? { get }
     /// The head of the final response, once it has arrived; without the URL, which a carrier does not know.
     var response: HTTPResponse? { get }
+    /// The number of requests that have been sent before this one while it waits for the connection; it does not change for other
+    /// requests.
+    var queueProgress: Int { get }
     /// Whether the request is still being sent, and no response has been looked for.
     var isSending: Bool { get }
-    /// The number of bytes that the connection has accepted, head and framing included.
+    /// The number of bytes that the connection has accepted, head and framing included; over HTTP/2, one for the head.
     var bytesSent: Int { get }
     /// The number of body bytes that the connection has accepted.
     var bodyBytesSent: Int64 { get }
@@ -83,8 +87,8 @@ protocol HTTPCarrier: AnyObject, Sendable {
     var hasBegunRequestBody: Bool { get }
     /// Whether at least one byte of a response has arrived.
     var hasReceived: Bool { get }
-    /// Whether the request may be sent again on another connection, because this one has failed.
-    var mayRepeat: Bool { get }
+    /// Whether the request may be sent again after a failure of the connection.
+    var repetition: Repetition { get }
     /// The instant of the last read.
     var lastRead: Moment { get }
 
@@ -98,8 +102,8 @@ protocol HTTPCarrier: AnyObject, Sendable {
     var trailers: HTTPFields { get }
     /// The fields that were removed from ``trailers``.
     var droppedTrailers: HTTPFields { get }
-    /// The head of the request as it was sent.
-    var sentHead: [UInt8] { get }
+    /// The request as it was sent, with this URL.
+    func sentRequest(at url: URL) -> HTTPRequest?
 }
 
 /// The input of a carrier's connection, lent to a thread that waits.
@@ -120,11 +124,20 @@ enum HeadStep {
     case sent(justNow: Bool)
     /// An interim response (1xx).
     case interim(HTTPResponse)
-    /// The head of the final response (``HTTPCarrier/response``). With `refusesExpectation`, the request is to be sent again without
-    /// `Expect`.
-    case head(HTTPStatus, refusesExpectation: Bool)
+    /// The head of the final response (``HTTPCarrier/response``).
+    case head(HeadVerdict)
     /// A 101: the connection carries the protocol that the request has offered.
     case switched
+}
+
+/// What the head of a final response means for its request.
+enum HeadVerdict {
+    /// It is the answer.
+    case answer
+    /// The request is to be sent again without `Expect`.
+    case refusesExpectation
+    /// If the connection was idle, the server has not seen the request, which may be sent again on another connection.
+    case crossed
 }
 
 /// The outcome of a step after the head.
@@ -146,6 +159,8 @@ enum Need: Equatable, Sendable {
     case input
     /// A 100 (Continue), for a limited time.
     case permission
+    /// The end of a ``Standby``, or of the wait for a stream of a shared connection.
+    case standby
     /// Bytes from the stream of the request's body, or a response.
     case source
     /// The stream of the request's body is being opened or read by another call, without the load's lock.

@@ -17,52 +17,53 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
     let endsAtProxy: Bool
     /// Whether the connection has carried a request before, so that the server may have closed it meanwhile.
     @exclusivity(unchecked) var isReused = false
-    let link: HTTP1Link
+    /// What carries requests.
+    let line: Line
+    /// Tells other loads what has become of the connection, which is being opened and may be one of HTTP/2; nil if none waits for that.
+    let dial: HTTPDial?
 
-    init(pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, proxy: HTTPProxy? = nil) {
+    enum Line {
+        /// One request at a time.
+        case http1(HTTP1Link)
+        /// A stream for each request; the pair belongs to the link.
+        case http2(HTTP2Link)
+    }
+
+    init(
+        pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, proxy: HTTPProxy? = nil, dial: HTTPDial? = nil
+    ) {
         self.pair = pair
+        self.dial = dial
         self.key = key
         isSecure = key.origin.isSecure
         self.proxy = proxy
         endsAtProxy = proxy != nil
-        link = HTTP1Link(pair, isPlain: key.isPlain, limits: limits)
+        line = .http1(HTTP1Link(pair, isPlain: key.isPlain, limits: limits))
     }
 
-    /// Begins to carry a request over the connection, which is open. The connection decides how: by HTTP/1.1.
-    ///
-    /// - Parameters:
-    ///   - form: the request in the form for its recipient; nil if that of the fetch has it.
-    ///   - host: the value of `Host`; nil for that of the origin at which the connection ends.
-    ///   - preparation: what the carrier adds to the request.
-    ///   - limits: the limits of the response.
-    ///   - hasWaited: whether the request had to wait for the connection to open.
-    func makeCarrier(
-        of fetch: borrowing Fetch, as form: HTTPRequest?, host: String?, _ preparation: RequestPreparation,
-        limits: HTTPLimits, hasWaited: Bool
-    ) throws(StreamError) -> any HTTPCarrier {
-        // The place for HTTP/2: the protocol that TLS has negotiated is known here, and no byte of the request is written yet.
-        link.accept(limits)
-        let host = host ?? key.origin.hostField
-        let head =
-            if let form {
-                try preparation.prepare(
-                    form, fetch.method, host: host, isBare: form.fields.isEmpty, body: fetch.body)
-            } else {
-                try preparation.prepare(
-                    fetch.request, fetch.method, host: host, isBare: fetch.isBare, body: fetch.body)
-            }
-        return try HTTP1Exchange(
-            head, fetch.method, fetch.body, on: self, keepsConnection: preparation.keepsConnection,
-            upgrade: preparation.upgrade, hasWaited: hasWaited)
+    /// Makes the use of a shared connection by one request.
+    init(sharing link: HTTP2Link, isReused: Bool, proxy: HTTPProxy? = nil) {
+        pair = link.pair
+        key = link.key
+        isSecure = key.origin.isSecure
+        self.proxy = proxy
+        endsAtProxy = proxy != nil
+        line = .http2(link)
+        dial = nil
+        self.isReused = isReused
     }
 
     func close() { pair.close() }
 
     /// Whether the connection can carry another request; see ``HTTP1Link/isIdle(_:trusting:)``.
-    func isIdle(_ now: Moment, trusting trust: Duration = .zero) -> Bool { link.isIdle(now, trusting: trust) }
+    func isIdle(_ now: Moment, trusting trust: Duration = .zero) -> Bool {
+        if case .http1(let link) = line { link.isIdle(now, trusting: trust) } else { false }
+    }
 
     /// Releases memory that the last request has taken.
-    func shrink() { link.buffer.shrink() }
+    func shrink() {
+        if case .http1(let link) = line { link.buffer.shrink() }
+    }
 }
 
 /// The values that must be equal for two requests to share a connection.
@@ -116,9 +117,12 @@ struct HTTPConnectionKey: Hashable, Sendable {
     }
 
     /// Whether a proxy of the route received this login.
-    func uses(_ login: KnownAuthentication) -> Bool {
+    func uses(_ login: HTTPLogin) -> Bool {
         options?.proxies.contains { $0.hops.contains { ($0 as? HTTPProxy)?.login === login } } ?? false
     }
+
+    /// Whether the connection belongs to a login of the caller's.
+    var isBound: Bool { ownLogin != nil }
 
     /// Whether the connection leads over plain TCP directly to the origin.
     var isPlain: Bool { options == nil && !origin.isSecure }

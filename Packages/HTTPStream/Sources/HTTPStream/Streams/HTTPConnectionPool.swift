@@ -17,6 +17,8 @@ package import StreamKit
 /// arrived over plain TCP within the last 50 µs.
 public final class HTTPConnectionPool: Sendable {
     /// The number of connections that are kept, and for how long.
+    ///
+    /// HTTP/2 connections, which requests share, are counted apart: one for each origin, and those in use as well.
     public struct Limits: Sendable, Hashable {
         /// Idle connections to one origin, or to one proxy that takes requests for many.
         public var perOrigin: Int
@@ -40,6 +42,7 @@ public final class HTTPConnectionPool: Sendable {
     public let limits: Limits
 
     private let idle: IdlePool<HTTPConnection>
+    private let sharedLinks = SharedLinks()
 
     /// Makes a separate pool, which shares nothing with others.
     ///
@@ -68,9 +71,13 @@ public final class HTTPConnectionPool: Sendable {
 
     /// Makes a pool for tests, whose connections lead to a server within the process.
     ///
-    /// - Parameter connect: returns an unopened connection to an origin. It is used without TLS.
-    package init(connect: @escaping @Sendable (HTTPOrigin, EventLoop) -> StreamPair) {
-        limits = Limits()
+    /// - Parameters:
+    ///   - limits: the number of connections that are kept, and for how long.
+    ///   - connect: returns an unopened connection to an origin. It is used without TLS.
+    package init(
+        limits: Limits = Limits(), connect: @escaping @Sendable (HTTPOrigin, EventLoop) -> StreamPair
+    ) {
+        self.limits = limits
         isOfOneLogin = false
         idle = IdlePool(limits)
         self.connect = connect
@@ -82,18 +89,51 @@ public final class HTTPConnectionPool: Sendable {
     /// Whether all requests of the pool belong to one login.
     let isOfOneLogin: Bool
 
-    /// The number of connections that are idle now.
-    public var idleCount: Int { idle.count }
+    deinit { sharedLinks.drain() }
 
-    /// Closes every idle connection now.
+    /// The number of connections that are idle now.
+    public var idleCount: Int { idle.count + sharedLinks.idleCount }
+
+    /// Closes every idle connection now. A connection of HTTP/2 in use takes no further requests, and closes after the last one.
     public func drain() {
         for connection in idle.removeAll() { connection.close() }
+        sharedLinks.drain()
     }
 
     /// Closes the idle connections on which a proxy accepted this login.
-    func drop(of login: KnownAuthentication) {
+    func drop(of login: HTTPLogin) {
         for connection in idle.removeAll(where: { $0.key.uses(login) }) { connection.close() }
+        sharedLinks.drain { $0.uses(login) }
     }
+
+    // MARK: Connections of HTTP/2
+
+    /// The connection that requests with this key share; nil if there is none.
+    func shared(_ key: SharedLinks.Key) -> HTTP2Link? { sharedLinks.link(key) }
+
+    /// Makes an open connection one that requests share, unless there is one already, which is returned.
+    ///
+    /// - Parameter isKept: whether the connection is kept for further requests; otherwise it ends with its first one.
+    func share(_ pair: StreamPair, _ key: SharedLinks.Key, isKept: Bool) -> HTTP2Link {
+        guard isKept, limits.total > 0, limits.perOrigin > 0 else {
+            return HTTP2Link(pair, key: key.connection, limits: key.limits, idleTime: nil) { _ in }
+        }
+        return sharedLinks.share(pair, key, idleTime: limits.idle, total: limits.total)
+    }
+
+    /// The connection with this key that is being opened and may become a shared one; nil if there is none.
+    func dial(_ key: SharedLinks.Key) -> HTTPDial? { sharedLinks.dial(key) }
+
+    /// Lets other loads wait for a connection that is being opened. Nil if they need not.
+    func beginDial(
+        _ pair: StreamPair, _ key: SharedLinks.Key, makeLink: @escaping @Sendable (StreamPair) -> HTTP2Link?
+    ) -> HTTPDial? { sharedLinks.beginDial(pair, key, makeLink: makeLink) }
+
+    /// Notes that an origin demands HTTP/1.1.
+    func noteHTTP1(_ key: HTTPConnectionKey) { sharedLinks.noteHTTP1(key) }
+
+    /// Whether an origin has demanded HTTP/1.1.
+    func requiresHTTP1(_ key: HTTPConnectionKey) -> Bool { sharedLinks.requiresHTTP1(key) }
 
     /// Moves all idle connections to another pool.
     func handOver(to other: HTTPConnectionPool) {

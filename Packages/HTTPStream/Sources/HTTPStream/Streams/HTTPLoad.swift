@@ -18,12 +18,10 @@ struct HTTPLoad: ~Copyable, Sendable {
     /// Unowned, because the ``LoadTransport`` that owns the load is a point of this loop, and keeps it.
     unowned(unsafe) let loop: EventLoop
     private(set) var fetch: Fetch
-    private(set) var state = LoadState.deciding(mayReuse: true)
+    private(set) var state = LoadState.unopened
     private(set) var extras: LoadExtras?
-    /// Whether the request was sent just now, so its response cannot have arrived. A caller that blocks need not try a read first.
-    var hasJustSent = false
-    /// Whether a thread waits for the connection's input; see ``lendConnection()``.
-    var isConnectionLent = false
+    /// The caller that waits without the load's lock; see ``lendConnection()``.
+    var lending = Lending.none
     /// Actions to perform once the load's lock has been released; see ``LoadTransport``.
     var deferred = DeferredActions()
     var clock = LoadClock()
@@ -58,28 +56,24 @@ struct HTTPLoad: ~Copyable, Sendable {
 // MARK: - Up to the body
 
 extension HTTPLoad {
-    /// The outcome of several steps.
-    enum Progress {
-        /// The load has reached the requested state.
-        case done
-        /// The load has to wait; see ``LoadClock/block``.
-        case blocked(Interest)
-        /// The ``deferred`` actions have to be performed first: the next step may need their results.
-        case again
+    /// Begins the load, before its first step.
+    mutating func start() {
+        clock.begin(within: settings.options.totalTimeout)
+        state = .deciding(mayReuse: true)
     }
 
     /// Takes steps until the request is being sent, or a wait is necessary.
-    mutating func begin() throws(StreamError) -> Progress {
+    mutating func begin() throws(StreamError) -> LoadProgress {
         while !state.isRequestUnderway {
             if let interest = try advance(), !state.isRequestUnderway { return blockedUnlessReadingBody(interest) }
             if !deferred.isEmpty { return .again }
         }
-        if hasJustSent { _ = clock.wait(for: .input) }
+        if lending == .justSent { _ = clock.wait(for: .input) }
         return .done
     }
 
     /// Takes steps until the head of the final response has been received, or a wait is necessary.
-    private mutating func advanceToBody() throws(StreamError) -> Progress {
+    private mutating func advanceToBody() throws(StreamError) -> LoadProgress {
         while !state.isAtBody {
             if let interest = try advance() { return blockedUnlessReadingBody(interest) }
             if !deferred.isEmpty, !state.isAtBody { return .again }
@@ -88,7 +82,7 @@ extension HTTPLoad {
     }
 
     /// A wait for a read of the body that this same step requested ends as soon as the read has been performed.
-    private func blockedUnlessReadingBody(_ interest: Interest) -> Progress {
+    private func blockedUnlessReadingBody(_ interest: Interest) -> LoadProgress {
         deferred.bodyReading == nil ? .blocked(interest) : .again
     }
 
@@ -96,10 +90,18 @@ extension HTTPLoad {
     private mutating func advance() throws(StreamError) -> Interest? {
         switch state {
         case .deciding(let mayReuse): return try decide(mayReuse: mayReuse)
+        case .standingBy(let standby):
+            switch standby.step {
+            case .waits(let end): return clock.wait(for: .standby, before: end)
+            case .ended(let hasFailed): if hasFailed { ensureExtras().versions.waitsForDials = false }
+            }
+            state = .deciding(mayReuse: true)
+            return nil
         case .opening(let connection): return try open(connection)
         case .exchanging(let carrier): return try exchange(carrier)
         case .discarding(let discard): return try advance(discard)
         case .receiving, .switched, .refused, .finished, .abandoned: return nil
+        case .unopened: throw .notOpen
         }
     }
 
@@ -110,20 +112,21 @@ extension HTTPLoad {
         guard let url = fetch.url else { throw .badURL("the request has none.") }
         let isDirect = settings.isDirect
         if !isDirect,
-            try ensureExtras().ensureProxies().awaitsDecision(on: url, to: fetch.ensureOrigin(), settings, loop: loop)
+            try ensureExtras().ensureProxies().awaitsDecision(on: url, to: fetch.origin(), settings, loop: loop)
         {
             return clock.wait(for: .decision)
         }
         let now = Moment.now
         let reuses = mayReuse && settings.options.keepsConnection
         let trust = settings.trust(mayRepeat: fetch.mayRepeat)
-        if reuses, isDirect, !settings.offersSwitch, fetch.isBare || settings.ownLogin(of: fetch.request) == nil,
+        if reuses, isDirect, !settings.offersSwitch, settings.options.versions != .http2,
+            fetch.isBare || settings.ownLogin(of: fetch.request) == nil,
             let idle = settings.takeUsualIdle(at: url, loop, now, trusting: trust, &deferred)
         {
             try carry(over: idle, host: nil, since: now)
             return nil
         }
-        let origin = try fetch.ensureOrigin()
+        let origin = try fetch.origin()
         if isDirect, origin.isFTP { throw .ftpNeedsProxy }
         let plan =
             isDirect
@@ -133,25 +136,35 @@ extension HTTPLoad {
         let key = HTTPConnectionKey(
             origin, plan?.properties ?? StreamProperties(), endpoint: settings.endpoint(of: origin), loop: loop,
             ownLogin: settings.ownLogin(of: fetch.request), isTunnelled: settings.offersSwitch)
-        if reuses, let idle = settings.takeIdle(key, now, trusting: trust, &deferred) {
+        let versions = try settings.versions(of: fetch.request, for: key, endsAtProxy: plan?.route.proxy != nil)
+        if reuses,
+            let idle = settings.takeShared(key, versions, proxy: plan?.route.proxy)
+                ?? settings.takeIdle(key, versions, now, trusting: trust, &deferred)
+        {
             try carry(over: idle, host: origin.hostField, since: now)
             return nil
         }
         if settings.session?.needsIdleConnection == true { throw .connectionGone }
+        if reuses, let dial = settings.dial(key, versions, extras?.versions) {
+            state = .standingBy(Standby(for: dial, within: settings.openTimeout, loop))
+            return nil
+        }
         if let body = fetch.body { _ = try RequestPreparation.length(of: fetch.request, body) }
         beginRequest(at: now)
-        let pair = settings.makePair(for: key, plan, log: log.logger, loop)
+        let pair = settings.makePair(for: key, plan, versions, log: log.logger, loop)
         log.beginConnection(pair)
         try pair.open()
         state = .opening(
-            HTTPConnection(pair: pair, key: key, limits: settings.options.limits, proxy: plan?.route.proxy))
+            HTTPConnection(
+                pair: pair, key: key, limits: settings.options.limits, proxy: plan?.route.proxy,
+                dial: settings.beginDial(pair, key, versions)))
         return nil
     }
 
     private mutating func beginRequest(at now: Moment) {
-        if log.logger == nil { log.logger = DeferredLog(settings.options.connection) }
         if log.hasRequest { log.keepRequest(fetch) }
         log.beginRequest(at: now)
+        if log.logger == nil, let logger = DeferredLog(settings.options.connection) { log.use(logger) }
         clock.beginRequest(at: now, responseTimeout: settings.responseTimeout)
     }
 
@@ -162,7 +175,16 @@ extension HTTPLoad {
             try recover(from: output.error ?? .closed, connection, nil)
             return nil
         }
-        try carry(over: connection, host: try fetch.ensureOrigin().hostField)
+        let versions = try settings.versions(
+            of: fetch.request, for: connection.key, endsAtProxy: connection.endsAtProxy)
+        let carried = try settings.carried(connection, versions)
+        if carried.pair.input !== connection.pair.input {
+            // Another load has opened one in the meantime.
+            log.endConnection()
+            deferred.add(.close(connection.pair))
+        }
+        state = .opening(carried)
+        try carry(over: carried, host: try fetch.origin().hostField)
         return nil
     }
 
@@ -187,8 +209,8 @@ extension HTTPLoad {
     // MARK: Exchanging
 
     private mutating func exchange(_ carrier: any HTTPCarrier) throws(StreamError) -> Interest? {
-        if hasJustSent {
-            hasJustSent = false
+        if lending == .justSent {
+            lending = .none
             return clock.wait(for: .input)
         }
         let step: HeadStep
@@ -204,7 +226,12 @@ extension HTTPLoad {
         case .needs(let need): return try wait(for: need, carrier)
         case .sent(let justNow):
             clock.endPause()
-            hasJustSent = justNow
+            if justNow {
+                lending.noteSent()
+            } else if case .http2? = carrier.connection?.line {
+                // It limits connections, and this one is shared.
+                endPermit()
+            }
         case .interim(var head):
             head.setURL(of: fetch.request)
             if carrier.hasBegunRequestBody { clock.endPause() }
@@ -212,19 +239,17 @@ extension HTTPLoad {
         case .switched:
             state = .switched(carrier)
             noteAnswer(carrier)
-        case .head(let status, let refusesExpectation):
+        case .head(let verdict):
             state = .receiving(carrier)
             noteAnswer(carrier)
-            // A 408 may have crossed the request, which the server has not seen then (RFC 9110 §15.5.9).
-            if status == .requestTimeout, let connection = carrier.connection, connection.isReused,
-                fetch.method.isIdempotent, extras?.interim.isEmpty != false, !fetch.isBodySpent(by: carrier)
-            {
+            fetch.spendBody(by: carrier)
+            if verdict == .crossed, let connection = carrier.connection, connection.isReused, !fetch.hasSpentBody {
                 log.keepRequest(fetch, answer: carrier.response)
                 try sendAgain(withoutReuseOf: connection, carrier)
                 return nil
             }
-            if proxies != nil || refusesExpectation || settings.options.followsRedirects,
-                let next = try hop(after: carrier, refusesExpectation)
+            if proxies != nil || verdict == .refusesExpectation || settings.options.followsRedirects,
+                let next = try fetch.next(after: carrier, verdict, proxies, settings)
             {
                 carrier.stop(&deferred)
                 let limit = settings.options.keepsConnection ? settings.options.discardTimeout : .zero
@@ -241,24 +266,6 @@ extension HTTPLoad {
         clock.endWaitForHead()
         log.answered(carrier.response, fetch, at: carrier.lastRead)
         if let proxies, let connection = carrier.connection { proxies.recordAnswer(on: connection) }
-    }
-
-    /// The request to which a response leads; nil for the result of the load.
-    private mutating func hop(
-        after carrier: any HTTPCarrier, _ refusesExpectation: Bool
-    ) throws(StreamError) -> Fetch.NextRequest? {
-        guard var head = carrier.response else { return nil }
-        head.setURL(of: fetch.request)
-        fetch.hasSpentBody = fetch.isBodySpent(by: carrier)
-        if let proxies, let proxy = carrier.connection?.proxy,
-            proxies.isLoginRequired(by: head, from: proxy, canRepeat: !fetch.hasSpentBody)
-        {
-            return try fetch.round(fetch.request, after: head.status)
-        }
-        if refusesExpectation {
-            return try fetch.round(RequestPreparation.withoutExpectation(fetch.request), after: head.status)
-        }
-        return settings.options.followsRedirects ? try fetch.redirect(after: head, settings.options.crossOrigin) : nil
     }
 
     // MARK: Discarding
@@ -281,6 +288,7 @@ extension HTTPLoad {
         }
         fetch.follow(discard.next)
         extras?.interim = []
+        extras?.versions = VersionMemory()
         state = .deciding(mayReuse: true)
         return nil
     }
@@ -294,12 +302,17 @@ extension HTTPLoad {
         try receive { (carrier, deferred) throws(CarrierFailure) in try carrier.read(into: &target, &deferred) }
     }
 
-    /// Returns what a read would, without reading. Returns nil to be called again after the ``deferred`` actions.
+    /// Returns what a read would, without reading, as ``read(into:)`` does. A failure of the body is left to the read: the head before it is
+    /// valid, and may be all that the caller needs, as that of a redirect.
     mutating func peek() throws(StreamError) -> Attempt? {
-        try receive { (carrier, deferred) throws(CarrierFailure) in try carrier.peek(&deferred) }
+        if extras?.bodyFailure != nil { return .moved(1) }
+        return try receive(keepsFailure: true) { (carrier, deferred) throws(CarrierFailure) in
+            try carrier.peek(&deferred)
+        }
     }
 
     private mutating func receive(
+        keepsFailure: Bool = false,
         _ body: (any HTTPCarrier, inout DeferredActions) throws(CarrierFailure) -> BodyStep
     ) throws(StreamError) -> Attempt? {
         switch try advanceToBody() {
@@ -307,12 +320,15 @@ extension HTTPLoad {
         case .blocked(let interest): return .wouldBlock(interest)
         case .again: return nil
         }
+        if let failure = extras?.bodyFailure { throw failure }
         while case .receiving(let carrier) = state {
             let step: BodyStep
             do throws(CarrierFailure) {
                 step = try body(carrier, &deferred)
             } catch {
-                throw error.error
+                guard keepsFailure else { throw error.error }
+                ensureExtras().bodyFailure = error.error
+                return .moved(1)
             }
             switch step {
             case .needs(let need):
@@ -330,11 +346,7 @@ extension HTTPLoad {
 
     private mutating func finishIfComplete(_ carrier: any HTTPCarrier) throws(StreamError) {
         let end: BodyStep?
-        do throws(CarrierFailure) {
-            end = try carrier.endIfComplete()
-        } catch {
-            throw error.error
-        }
+        do throws(CarrierFailure) { end = try carrier.endIfComplete() } catch { throw error.error }
         if case .ended(let connection, let isReusable) = end { finish(carrier, connection, isReusable) }
     }
 
@@ -344,13 +356,13 @@ extension HTTPLoad {
         state = .finished(carrier)
     }
 
-    /// Lends the input of the connection to the caller, if the only thing to do now is to wait for it. Until the caller resets
-    /// ``isConnectionLent``, only the caller may use it.
+    /// Lends the input of the connection to the caller, if the only thing to do now is to wait for it. Until the caller ends the
+    /// ``lending``, only the caller may use it.
     mutating func lendConnection() -> (input: any CarrierInput, fills: Bool)? {
         guard let block = clock.block, block.deadline == nil, block.need == .input, let carrier = state.carrier,
             let input = carrier.input
         else { return nil }
-        isConnectionLent = true
+        lending.begin()
         return (input, carrier.fillsBuffer)
     }
 
@@ -373,6 +385,8 @@ extension HTTPLoad {
     mutating func close() {
         if let decision = proxies?.decision { deferred.add(.cancelDecision(decision)) }
         if state.hasDeliveredBody { return }
+        if case .unopened = state { return endPermit() }
+        if case .standingBy(let standby) = state { standby.abandon() }
         if case .discarding(let discard) = state { log.keepRequest(fetch, answer: discard.carrier.response) }
         if let connection = state.connection { release(connection, state.carrier, isReusable: false) }
         endPermit()
@@ -388,7 +402,7 @@ extension HTTPLoad {
     ) throws(StreamError) {
         if answerForProxy(error, connection) { return }
         log.failed(error, fetch)
-        if let carrier { fetch.hasSpentBody = fetch.isBodySpent(by: carrier) }
+        if let carrier { fetch.spendBody(by: carrier) }
         let isUntouched = carrier.map { $0.bytesSent == 0 && !$0.hasReceived } ?? true
         if isUntouched, !connection.isReused, !fetch.hasSpentBody, proxies?.takeNextRoute(after: error) == true {
             log.emit(.triesNextProxy)
@@ -396,21 +410,38 @@ extension HTTPLoad {
             state = .deciding(mayReuse: true)
             return
         }
-        guard connection.isReused, carrier?.mayRepeat == true, !fetch.hasSpentBody else {
+        let repetition = carrier?.repetition ?? .none
+        let mayRepeat =
+            switch repetition {
+            case .none: false
+            case .ifReused: connection.isReused
+            // Without a limit: each of these connections has served another request, so their number is limited by that of the requests.
+            case .elsewhere: true
+            case .overHTTP1 where settings.options.versions == .http2: false
+            case .again, .afterPause, .overHTTP1:
+                ensureExtras().versions.permitRepetition(isSent: !isUntouched)
+            }
+        guard mayRepeat, !fetch.hasSpentBody else {
             guard isUntouched, let proxy = connection.proxy else { throw error }
             throw error.with([.unreachableProxy: .text(proxy.hostAndPort)])
         }
-        try sendAgain(withoutReuseOf: connection, carrier)
+        log.keepRequest(fetch)
+        try sendAgain(withoutReuseOf: connection, carrier, repetition)
     }
 
-    /// Sends the same request on a new connection.
+    /// Sends the same request on another connection, or again on the same one.
     private mutating func sendAgain(
-        withoutReuseOf connection: HTTPConnection, _ carrier: (any HTTPCarrier)?
+        withoutReuseOf connection: HTTPConnection, _ carrier: (any HTTPCarrier)?, _ repetition: Repetition = .ifReused
     ) throws(StreamError) {
         if settings.session?.needsIdleConnection == true { throw .connectionGone }
-        log.emit(.sendsAgain(afterClose: true))
+        log.emit(.sendsAgain(afterClose: repetition == .ifReused))
         release(connection, carrier, isReusable: false)
-        state = .deciding(mayReuse: false)
+        state = .deciding(mayReuse: repetition != .ifReused)
+        switch repetition {
+        case .none, .ifReused, .again, .elsewhere: break
+        case .overHTTP1: settings.pool.noteHTTP1(connection.key)
+        case .afterPause: state = .standingBy(Standby(for: ensureExtras().versions.pause, loop))
+        }
     }
 
     /// Handles the refusal of a tunnel. A proxy that requires a login is treated like a server that does (HM-094): its 407 is the
@@ -430,7 +461,13 @@ extension HTTPLoad {
     /// Ends the use of a connection: returns it to the pool, or closes it.
     private mutating func release(_ connection: HTTPConnection, _ carrier: (any HTTPCarrier)?, isReusable: Bool) {
         giveUp(connection)
-        if isReusable {
+        let dialled = connection.dial?.fail()
+        if case .http2(let link) = connection.line {
+            if !isReusable { carrier?.abandon(&deferred) }
+            link.drain(unlessPooled: true)
+        } else if case .http2? = dialled {
+            // The connection belongs to its link, which others share.
+        } else if isReusable {
             connection.isReused = true
             deferred.connectionReturn = .init(connection: connection, pool: settings.pool)
         } else {
@@ -448,53 +485,8 @@ extension HTTPLoad {
         log.endConnection()
     }
 
-    /// Permits another request of the session, after the connection has been released.
+    /// Permits another request of the session, after the connection has been released, or if it is shared.
     private mutating func endPermit() {
         if let permit = settings.session?.permit { deferred.add(.endPermit(permit)) }
     }
-}
-
-// MARK: - Waiting
-
-extension HTTPLoad {
-    /// Ends a step in a wait, possibly with a time limit of its own. Returns nil to take the next step at once.
-    ///
-    /// - Throws: a time-out, if the connection has accepted no bytes for longer than `StreamProperty.writeTimeout`.
-    private mutating func wait(for need: Need, _ carrier: (any HTTPCarrier)?) throws(StreamError) -> Interest? {
-        if need == .permission, clock.isPauseOver(after: settings.options.continueTimeout) {
-            clock.endPause()
-            carrier?.permitBody()
-            return nil
-        }
-        if need == .room, let limit = settings.writeTimeout, clock.isPauseOver(after: limit) {
-            throw .timedOut(activity, after: limit)
-        }
-        return clock.wait(for: need)
-    }
-
-    /// Where to wait for the end of a block; nowhere if a step only ended its turn.
-    func places(of block: LoadClock.Block) -> (WaitPoint.Readiness?, WaitPoint.Readiness?) {
-        state.places(for: block.need, decision: proxies?.decision?.point)
-    }
-
-    /// Whether a call opens or reads the stream of the request's body, without the load's lock.
-    var isReadingBody: Bool { state.carrier?.isReadingBody ?? false }
-
-    /// Ends the wait for a ``DeferredActions/fetch`` that has been performed.
-    mutating func endBodyReading() {
-        // The time that the body's stream takes does not count for the server.
-        clock.endBodyReading(responseTimeout: state.response == nil ? settings.responseTimeout : nil)
-    }
-
-    /// Begins a step. Throws a time-out if a time limit has passed.
-    mutating func beginStep() throws(StreamError) {
-        defer { clock.endWait() }
-        guard !state.hasDeliveredBody, let passed = clock.passedLimit(isHeadAwaited: state.response == nil, settings)
-        else {
-            return
-        }
-        throw .timedOut(activity, after: passed)
-    }
-
-    private var activity: String { state.activity(clock.block?.need, awaitsScript: proxies?.decision != nil) }
 }

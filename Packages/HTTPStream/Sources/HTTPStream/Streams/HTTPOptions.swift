@@ -43,6 +43,17 @@ public struct HTTPOptions: Sendable {
     /// For a CFHTTPMessage, of which each field is sent as the program has set it.
     @_spi(CoreFoundation) public var keepsEmptyUserAgent = false
 
+    /// The versions of HTTP that the load may use. Default ``HTTPVersions/http1``; that of a session: ``HTTPVersions/automatic``.
+    ///
+    /// With ``keepsConnection``, requests to the same origin on the same event loop, with the same ``limits`` and connection options, share one
+    /// HTTP/2 connection. Without it, each has its own.
+    ///
+    /// HTTP/1.1 is used for a request that offers an upgrade, that is of HTTP/1.0, whose login belongs to a connection (NTLM, Negotiate), or
+    /// that a proxy receives itself; and once the server has demanded it. With ``HTTPVersions/http2``, such a request fails.
+    ///
+    /// If the TLS configuration names application protocols, these are offered instead, and the server's choice among them decides.
+    public var versions = HTTPVersions.http1
+
     // MARK: Responses
 
     /// Whether coded bodies are requested and decoded (RFC 9110 §8.4). Default false: the body is as the server encoded it.
@@ -114,14 +125,15 @@ public struct HTTPOptions: Sendable {
     /// Makes the options of CFNetwork: no redirects, no decoding, no kept connections, and no proxies.
     public init() {}
 
-    /// The options of a user agent, which are those of a session: it follows redirects, decodes bodies, keeps connections, and waits
-    /// 75 s for a response.
+    /// The options of a user agent, which are those of a session: it follows redirects, decodes bodies, keeps connections, uses HTTP/2
+    /// if the server chooses it, and waits 75 s for a response.
     public static let userAgent: HTTPOptions = {
         var options = HTTPOptions()
         options.followsRedirects = true
         options.decodesContent = true
         options.keepsConnection = true
         options.responseTimeout = .seconds(75)
+        options.versions = .automatic
         return options
     }()
 
@@ -153,6 +165,7 @@ public struct HTTPOptions: Sendable {
             .using("proxySettings", \.proxySettings),
             .using("responseTimeout", \.responseTimeout),
             .using("totalTimeout", \.totalTimeout),
+            .using("versions", \.versions),
         ])
 }
 

@@ -91,10 +91,10 @@ public struct HTTPOrigin: Hashable, Sendable {
         return (try? HTTPOrigin(url)) != nil
     }
 
-    /// Makes the endpoint of requests for all `http` origins that use this proxy.
-    init(_ proxy: HTTPProxy) {
-        host = proxy.host
-        port = proxy.port
+    /// Makes the origin of `http` URLs with this host and port, which are not checked.
+    init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
         hostField = HTTPOrigin.hostField(host, port)
         (isSecure, isFTP, isPlain) = (false, false, false)
     }

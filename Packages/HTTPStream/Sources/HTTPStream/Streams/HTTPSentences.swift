@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import HTTP2
 internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
@@ -150,6 +151,43 @@ extension StreamError {
         http(
             .connectionLost, Sentence("http.connectionLost", "The server closed the connection %1.", what),
             underlying: underlying)
+    }
+
+    static let http2NotChosen = http(
+        .parseFailure,
+        Sentence(
+            "http2.notChosen", "The server does not speak HTTP/2, the only version that is permitted."))
+
+    static func http2NotPossible(_ reason: String) -> StreamError {
+        http(
+            .badURL,
+            Sentence(
+                "http2.notPossible", "The request cannot use HTTP/2, the only version that is permitted: %1.", reason))
+    }
+
+    /// The failure of a stream of HTTP/2.
+    static func http2(_ failure: HTTP2StreamFailure) -> StreamError {
+        switch failure.cause {
+        case .violation(let error), .connection(let error): return http2(error)
+        case .peer:
+            return http(
+                .connectionLost, Sentence("http2.reset", "The server reset the stream: %1.", "\(failure.code)"))
+        case .goAway(let goAway):
+            return http(
+                .connectionLost,
+                Sentence(
+                    "http2.goAway", "The server ends the connection and has not processed the request: %1.", goAway.text
+                ))
+        }
+    }
+
+    /// The failure of a connection of HTTP/2, or a request that it cannot carry.
+    static func http2(_ error: HTTP2Error) -> StreamError {
+        if error.fault == .caller { return badURL("HTTP/2 cannot carry the request: \(error).", underlying: error) }
+        if error.code == .noError { return connectionLost("without a response", underlying: error) }
+        return http(
+            .parseFailure, Sentence("http2.error", "The HTTP/2 connection failed: %1.", "\(error)"),
+            underlying: error)
     }
 
     static let headCutShort = http(
@@ -306,5 +344,16 @@ extension StreamError {
             Sentence(
                 "server.refused", "The request's body was rejected with status %1.", "\(status)"),
             underlying: underlying)
+    }
+}
+
+/// The underlying error of `StreamError.connectionGone`: the connection that a login belongs to was closed; nothing was sent.
+struct ConnectionGone: Error {}
+
+extension HTTP2GoAway {
+    /// The code, and the server's explanation.
+    fileprivate var text: String {
+        let text = String(decoding: debugData, as: UTF8.self)
+        return text.isEmpty ? "\(code)" : "\(code) ('\(text.debugDescription.dropFirst().dropLast())')"
     }
 }

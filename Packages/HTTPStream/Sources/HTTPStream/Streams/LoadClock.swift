@@ -20,6 +20,8 @@ struct LoadClock: Sendable {
     private var pauseDeadline: Moment?
     /// The number of bytes of the request that had been sent when ``noteSent(_:responseTimeout:)`` was called last.
     private var sent = 0
+    /// The number of requests that had been sent before this one when ``noteQueueProgress(_:_:)`` was called last.
+    private var queueProgress = 0
 
     /// Starts the total time limit.
     mutating func begin(within limit: Duration?) {
@@ -46,19 +48,26 @@ struct LoadClock: Sendable {
         restartWaitForHead(responseTimeout)
     }
 
+    /// Notes how many requests were sent before this one. More than before restart the limit of the response head.
+    mutating func noteQueueProgress(_ count: Int, _ limit: Duration?) {
+        if count == queueProgress { return }
+        queueProgress = count
+        restartWaitForHead(limit)
+    }
+
     /// Removes the limits of the response head: it has arrived.
     mutating func endWaitForHead() {
         responseDeadline = nil
         pauseDeadline = nil
     }
 
-    /// Begins a pause in sending, or returns whether the current one has lasted too long.
-    mutating func isPauseOver(after limit: Duration) -> Bool {
+    /// Continues the pause in sending, or begins one. Returns false if the current one has reached its limit.
+    mutating func continuePause(upTo limit: Duration) -> Bool {
         guard let deadline = pauseDeadline else {
             pauseDeadline = .now + limit
-            return false
+            return true
         }
-        return Moment.now >= deadline
+        return Moment.now < deadline
     }
 
     /// Ends a pause in sending.
@@ -105,4 +114,50 @@ struct LoadClock: Sendable {
         if let responseDeadline, now >= responseDeadline { return settings.responseTimeout }
         return nil
     }
+}
+
+// MARK: - The waits of a load
+
+extension HTTPLoad {
+    /// Ends a step in a wait, possibly with a time limit of its own. Returns nil to take the next step at once.
+    ///
+    /// - Throws: a time-out, if the connection has accepted no bytes for longer than `StreamProperty.writeTimeout`.
+    mutating func wait(for need: Need, _ carrier: (any HTTPCarrier)?) throws(StreamError) -> Interest? {
+        if need == .permission, !clock.continuePause(upTo: settings.options.continueTimeout) {
+            clock.endPause()
+            carrier?.permitBody()
+            return nil
+        }
+        if need == .room, let limit = settings.writeTimeout, !clock.continuePause(upTo: limit) {
+            throw .timedOut(activity, after: limit)
+        }
+        return clock.wait(for: need)
+    }
+
+    /// Where to wait for the end of a block; nowhere if a step only ended its turn.
+    func places(of block: LoadClock.Block) -> (WaitPoint.Readiness?, WaitPoint.Readiness?) {
+        state.places(for: block.need, decision: proxies?.decision?.point)
+    }
+
+    /// Whether a call opens or reads the stream of the request's body, without the load's lock.
+    var isReadingBody: Bool { state.carrier?.isReadingBody ?? false }
+
+    /// Ends the wait for a ``DeferredActions/bodyReading`` that has been performed.
+    mutating func endBodyReading() {
+        // The time that the body's stream takes does not count for the server.
+        clock.endBodyReading(responseTimeout: state.response == nil ? settings.responseTimeout : nil)
+    }
+
+    /// Begins a step. Throws a time-out if a time limit has passed.
+    mutating func beginStep() throws(StreamError) {
+        defer { clock.endWait() }
+        if state.hasDeliveredBody { return }
+        if clock.block?.need == .standby, let carrier = state.carrier {
+            clock.noteQueueProgress(carrier.queueProgress, settings.responseTimeout)
+        }
+        let passed = clock.passedLimit(isHeadAwaited: state.response == nil, settings)
+        if let passed { throw .timedOut(activity, after: passed) }
+    }
+
+    private var activity: String { state.activity(clock.block?.need, awaitsScript: proxies?.decision != nil) }
 }

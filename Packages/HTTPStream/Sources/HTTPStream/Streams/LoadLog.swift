@@ -40,20 +40,19 @@ struct LoadLog: ~Copyable, Sendable {
         }
     }
 
-    /// The start of the first request, which is the instant of opening.
-    private var start: Moment?
     /// The current request, whose method and URL are those of the load's ``Fetch``.
     private var request: Course?
     /// Nil for one request on a kept connection.
     private var more: More?
-    /// The application's logger, called without the load's lock; nil without a logger.
-    var logger: DeferredLog?
 
-    /// The steps of connections that the load opened, and of several requests. A separate object, because a load is moved and
-    /// destroyed with each of its fields, and few loads have any.
+    /// A logger, the steps of connections that the load opened, and those of several requests. A separate object, because a load is moved
+    /// and destroyed with each of its fields, and few loads have any.
     private final class More: @unchecked Sendable {
         // Unchecked: only the log refers to it, one step at a time.
 
+        /// The start of the first request, which is the instant of opening.
+        let start: Moment
+        var logger: DeferredLog?
         /// The requests that led to the current one by redirects and retries.
         var earlier: [RequestStep] = []
         /// The steps of the connections that the load has given up.
@@ -69,6 +68,8 @@ struct LoadLog: ~Copyable, Sendable {
             }
         }
 
+        init(start: Moment) { self.start = start }
+
         func endConnection() {
             finished += currentSteps
             current = nil
@@ -76,7 +77,7 @@ struct LoadLog: ~Copyable, Sendable {
     }
 
     private mutating func ensureMore() -> More {
-        let made = more ?? More()
+        let made = more ?? More(start: request?.start ?? .now)
         more = made
         return made
     }
@@ -92,9 +93,16 @@ struct LoadLog: ~Copyable, Sendable {
         return ConnectionReport(steps.sorted { $0.start < $1.start })
     }
 
+    /// The application's logger, called without the load's lock; nil without a logger.
+    var logger: DeferredLog? { more?.logger }
+
+    /// Sets the logger, once a request has begun.
+    mutating func use(_ logger: DeferredLog) { ensureMore().logger = logger }
+
     mutating func beginConnection(_ pair: StreamPair) {
         endConnection()
-        ensureMore().current = (pair, start?.duration(to: .now) ?? .zero)
+        let more = ensureMore()
+        more.current = (pair, more.start.duration(to: .now))
     }
 
     /// Keeps the steps of the current connection, which the load is about to give up.
@@ -107,7 +115,6 @@ struct LoadLog: ~Copyable, Sendable {
 
     /// Begins a request, after the one before it has been kept.
     mutating func beginRequest(at now: Moment) {
-        if start == nil { start = now }
         request = Course(start: now)
     }
 
@@ -122,9 +129,10 @@ struct LoadLog: ~Copyable, Sendable {
     ///
     /// - Parameter answer: its response, which the load is about to drop; nil if it has none.
     mutating func keepRequest(_ fetch: borrowing Fetch, answer: HTTPResponse? = nil) {
-        guard var course = request.take() else { return }
+        guard var course = request else { return }
         if case .answered = course.outcome, let answer { course.outcome = .answered(statusLine: answer.statusLine) }
         ensureMore().earlier.append(RequestStep(fetch, course))
+        request = nil
     }
 
     mutating func failed(_ error: StreamError, _ fetch: borrowing Fetch) { endRequest(.failed(error), fetch, at: .now) }
@@ -158,7 +166,7 @@ struct LoadLog: ~Copyable, Sendable {
             }
         return .init(
             kind: .request(request.method.name, request.url?.publicText ?? ""),
-            start: (start ?? request.course.start).duration(to: request.course.start),
+            start: (more?.start ?? request.course.start).duration(to: request.course.start),
             time: request.course.end.map { request.course.start.duration(to: $0) }, outcome: outcome)
     }
 }

@@ -9,7 +9,8 @@ final class SessionSettings: Sendable {
     let needsIdleConnection: Bool
     /// The protocol to which the request offers to switch; nil for none.
     let upgrade: String?
-    /// The permission for the request, which ends when the connection is released; nil if there is no limit.
+    /// The permission for the request, which ends when the connection is released, or once the request has a stream of a shared one; nil if
+    /// there is no limit.
     let permit: Admission.Permit?
 
     init(logins: ProxyLogins, needsIdleConnection: Bool, upgrade: String?, permit: Admission.Permit?) {

@@ -5,8 +5,12 @@ internal import StreamKit
 
 /// The state of a load in its loop over hops, with the data of the current one.
 enum LoadState: Sendable {
+    /// The load has not begun: its settings may change.
+    case unopened
     /// The route of the request is being decided, and a connection is looked for: also an idle one with `mayReuse`.
     case deciding(mayReuse: Bool)
+    /// The load waits until it can decide about a connection again.
+    indirect case standingBy(Standby)
     /// The connection is being opened. The request is written only afterwards, because the connection determines how.
     case opening(HTTPConnection)
     /// The request is being sent, and the head of the response received.
@@ -24,10 +28,13 @@ enum LoadState: Sendable {
     /// The load has failed or was closed. The carrier, if there was one, still tells what was sent and received.
     case abandoned((any HTTPCarrier)?)
 
+    /// Whether the load has begun.
+    var isOpened: Bool { if case .unopened = self { false } else { true } }
+
     /// Whether the request is being or has been sent.
     var isRequestUnderway: Bool {
         switch self {
-        case .deciding, .opening: false
+        case .unopened, .deciding, .standingBy, .opening: false
         case .exchanging(let carrier): !carrier.isSending || carrier.bytesSent > 0
         case .receiving, .discarding, .switched, .refused, .finished, .abandoned: true
         }
@@ -36,7 +43,7 @@ enum LoadState: Sendable {
     /// Whether the head of the final response has arrived.
     var isAtBody: Bool {
         switch self {
-        case .deciding, .opening, .exchanging, .discarding: false
+        case .unopened, .deciding, .standingBy, .opening, .exchanging, .discarding: false
         case .receiving, .switched, .refused, .finished, .abandoned: true
         }
     }
@@ -45,14 +52,15 @@ enum LoadState: Sendable {
     var hasDeliveredBody: Bool {
         switch self {
         case .finished, .refused: true
-        case .deciding, .opening, .exchanging, .receiving, .discarding, .switched, .abandoned: false
+        case .unopened, .deciding, .standingBy, .opening, .exchanging, .receiving, .discarding, .switched, .abandoned:
+            false
         }
     }
 
     /// The carrier of the current request, or of the last one.
     var carrier: (any HTTPCarrier)? {
         switch self {
-        case .deciding, .opening, .refused: nil
+        case .unopened, .deciding, .standingBy, .opening, .refused: nil
         case .exchanging(let carrier), .receiving(let carrier), .switched(let carrier), .finished(let carrier): carrier
         case .discarding(let discard): discard.carrier
         case .abandoned(let carrier): carrier
@@ -75,7 +83,8 @@ enum LoadState: Sendable {
             carrier.waitPoint
         case .discarding(let discard): discard.carrier.waitPoint
         case .abandoned(let carrier): carrier?.waitPoint
-        case .deciding, .refused: nil
+        case .standingBy(let standby): standby.point
+        case .unopened, .deciding, .refused: nil
         }
     }
 
@@ -84,7 +93,7 @@ enum LoadState: Sendable {
         func place(_ point: WaitPoint?) -> WaitPoint.Readiness? { point.map { .init($0, .reader, for: need.interest) } }
         switch need {
         case .decision: return (place(decision), nil)
-        case .room, .input, .permission: return (place(waitPoint), nil)
+        case .room, .input, .permission, .standby: return (place(waitPoint), nil)
         case .source:
             guard let source = carrier?.sourcePoint else { return (nil, nil) }
             return (place(waitPoint), place(source))
@@ -102,7 +111,7 @@ enum LoadState: Sendable {
         switch self {
         case .discarding: return nil
         case .refused(let response): return response  // it comes from the proxy
-        case .deciding, .opening, .exchanging, .receiving, .switched, .finished, .abandoned:
+        case .unopened, .deciding, .standingBy, .opening, .exchanging, .receiving, .switched, .finished, .abandoned:
             var response = carrier?.response
             response?.setURL(of: request)
             return response
@@ -116,7 +125,7 @@ enum LoadState: Sendable {
     ///   - awaitsScript: whether a proxy script has been started for the URL.
     func activity(_ need: Need?, awaitsScript: Bool) -> String {
         switch self {
-        case .deciding: awaitsScript ? "waiting for the proxy script" : "connecting"
+        case .unopened, .deciding, .standingBy: awaitsScript ? "waiting for the proxy script" : "connecting"
         case .opening(let connection):
             switch connection.pair.report.steps.last(where: { $0.outcome == .underway })?.kind {
             case .lookup(let name): "looking up \(name)"
@@ -138,8 +147,7 @@ enum LoadState: Sendable {
 
     /// The request as it was last sent.
     func finalRequest(to url: URL?) -> HTTPRequest? {
-        guard let url, let head = carrier?.sentHead else { return nil }
-        return RequestPreparation.request(from: head, for: url)
+        url.flatMap { carrier?.sentRequest(at: $0) }
     }
 
     /// The number of bytes of the request's body that have been sent.
@@ -148,7 +156,7 @@ enum LoadState: Sendable {
     /// The length of the body as read, if the head declares it; nil otherwise.
     var bodyLength: Int64? {
         switch self {
-        case .deciding, .opening, .exchanging, .discarding: nil
+        case .unopened, .deciding, .standingBy, .opening, .exchanging, .discarding: nil
         case .refused: 0
         case .receiving, .switched, .finished, .abandoned: carrier?.response == nil ? nil : carrier?.bodyLength
         }
@@ -163,6 +171,68 @@ enum LoadState: Sendable {
     }
 }
 
+/// The outcome of several steps of a load.
+enum LoadProgress {
+    /// The load has reached the requested state.
+    case done
+    /// The load has to wait; see ``LoadClock/block``.
+    case blocked(Interest)
+    /// The ``HTTPLoad/deferred`` actions have to be performed first: the next step may need their results.
+    case again
+}
+
+/// The caller that waits for a load without its lock.
+enum Lending: Sendable {
+    /// No caller that the load has to know.
+    case none
+    /// None, and the request was sent just now, so its response cannot have arrived: a caller that blocks can borrow the connection
+    /// without trying a read first.
+    case justSent
+    /// A thread has borrowed the connection, and waits for its input.
+    case lent
+    /// The same; others wait at the load's point meanwhile, and are woken afterwards.
+    case lentAndAwaited
+    /// Callers wait at the load's point while another one reads the stream of the request's body, and are woken afterwards.
+    case awaited
+
+    /// Whether a thread has borrowed the connection.
+    var isLent: Bool { self == .lent || self == .lentAndAwaited }
+
+    /// Whether callers have to be woken afterwards.
+    var isAwaited: Bool { self == .lentAndAwaited || self == .awaited }
+
+    /// Notes that the request was sent just now.
+    mutating func noteSent() { if self == .none { self = .justSent } }
+
+    /// Notes that time has passed since the request was sent.
+    mutating func noteTime() { if self == .justSent { self = .none } }
+
+    /// A thread borrows the connection.
+    mutating func begin() {
+        switch self {
+        case .none, .justSent, .lent: self = .lent
+        case .lentAndAwaited, .awaited: self = .lentAndAwaited
+        }
+    }
+
+    /// The thread returns the connection.
+    mutating func end() {
+        switch self {
+        case .lent: self = .none
+        case .lentAndAwaited: self = .awaited
+        case .none, .justSent, .awaited: break
+        }
+    }
+
+    /// A caller begins to wait at the load's point, and has to be woken afterwards.
+    mutating func addWaiter() {
+        switch self {
+        case .none, .justSent, .awaited: self = .awaited
+        case .lent, .lentAndAwaited: self = .lentAndAwaited
+        }
+    }
+}
+
 /// A response that leads to another request. Its body is read and dropped, so that its connection can be used again.
 struct Discard: Sendable {
     /// The outcome of a step.
@@ -173,13 +243,13 @@ struct Discard: Sendable {
     }
 
     let carrier: any HTTPCarrier
-    let next: Fetch.NextRequest
+    let next: NextRequest
     /// The instant at which the rest of the body is given up.
     let deadline: Moment
     /// The number of bytes dropped.
     private var count: Int64 = 0
 
-    init(_ carrier: any HTTPCarrier, next: Fetch.NextRequest, deadline: Moment) {
+    init(_ carrier: any HTTPCarrier, next: NextRequest, deadline: Moment) {
         self.carrier = carrier
         self.next = next
         self.deadline = deadline
@@ -218,6 +288,10 @@ final class LoadExtras: @unchecked Sendable {
     private(set) var tls: TLSInformation?
     /// The channel binding of that connection.
     private(set) var binding: [UInt8]?
+    /// The failure of the body that a look at it has found, for the next read.
+    var bodyFailure: StreamError?
+    /// What the load knows about the versions of HTTP that its servers speak.
+    var versions = VersionMemory()
 
     func keep(_ tls: TLSInformation, binding: [UInt8]?) {
         self.tls = tls

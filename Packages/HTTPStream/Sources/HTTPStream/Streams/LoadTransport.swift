@@ -18,12 +18,8 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
     private struct State: ~Copyable {
         var load: HTTPLoad
         var steps = StepState()
-        var isOpened = false
         /// The block for which the point is registered as a watcher.
         var watchedBlock: LoadClock.Block?
-        /// Set when a waiter arrives while another thread uses the lent connection or the stream of the request's body. The
-        /// waiter is woken afterwards.
-        var wakesAfterwards = false
         /// Signals the point at the load's next deadline.
         var timer: LoopTimer?
     }
@@ -69,6 +65,7 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
         }
     }
 
+    // Apart from the loop, in which the compiler would not inline the deferred statements: 150 instructions for each request.
     @inline(__always)
     private func singleStep<Outcome: Sendable>(
         _ body: (inout HTTPLoad) throws(StreamError) -> Outcome?
@@ -88,10 +85,7 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
                 leavesWork = LoadTransport.hasWork(state)
             }
             try state.steps.begin()
-            if !state.isOpened {
-                state.isOpened = true
-                state.load.clock.begin(within: state.load.settings.options.totalTimeout)
-            }
+            if !state.load.state.isOpened { state.load.start() }
             if state.steps.forgetIfOver(self) { state.watchedBlock = nil }
             do throws(StreamError) {
                 try state.load.beginStep()
@@ -107,7 +101,7 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
     func withLoad<Outcome: Sendable, Failure: Error>(
         _ body: (inout HTTPLoad, _ isOpened: Bool) throws(Failure) -> Outcome
     ) throws(Failure) -> Outcome {
-        try withState { (state) throws(Failure) in try body(&state.load, state.isOpened) }
+        try withState { (state) throws(Failure) in try body(&state.load, state.load.state.isOpened) }
     }
 
     /// Ends the load at once, as the transport of a stream.
@@ -135,40 +129,43 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
     @inline(__always)
     private static func hasWork(_ state: borrowing State) -> Bool {
         state.load.log.logger != nil || !state.load.deferred.isEmpty || state.steps.isWatching
-            || state.wakesAfterwards || state.timer != nil
+            || state.load.lending.isAwaited || state.timer != nil
+    }
+
+    /// The work that a use of the lock leaves.
+    private struct Work: Sendable {
+        var deferred: DeferredActions
+        /// The load's log, if it has been suspended.
+        var log: DeferredLog?
+        /// Whether to signal the point, so that its waiters check it again.
+        var wakesWaiters = false
     }
 
     /// Performs the work that a step has left.
     private func performWork() {
-        var deferred = withState { state in settle(&state, resuming: state.load.log.logger) }
-        perform(&deferred)
+        perform(withState { state in settle(&state, resuming: state.load.log.logger) })
     }
 
     /// Ends each use of the lock that may have changed the load. Withdraws the point if it is registered for a block that is
     /// over, and returns the work to do without the lock.
     ///
     /// - Parameter log: the load's log, if it has been suspended.
-    private func settle(_ state: inout State, resuming log: DeferredLog? = nil) -> DeferredActions {
-        var deferred = state.load.deferred.take()
-        deferred.log = log
+    private func settle(_ state: inout State, resuming log: DeferredLog? = nil) -> Work {
+        var work = Work(deferred: state.load.deferred.take(), log: log)
+        let isLent = state.load.lending.isLent
         if state.steps.isWatching,
-            state.load.isConnectionLent || !deferred.isEmpty || state.load.clock.block != state.watchedBlock
+            isLent || !work.deferred.isEmpty || state.load.clock.block != state.watchedBlock, withdraw(&state)
         {
-            let isAwaited = withdraw(&state)
-            if isAwaited, state.load.isConnectionLent {
-                state.wakesAfterwards = true
-            } else if isAwaited {
-                deferred.wakesWaiters = true
-            }
+            if isLent { state.load.lending.addWaiter() } else { work.wakesWaiters = true }
         }
-        if state.wakesAfterwards, !state.load.isConnectionLent, !state.load.isReadingBody {
-            state.wakesAfterwards = false
-            deferred.wakesWaiters = true
+        if state.load.lending == .awaited, !state.load.isReadingBody {
+            state.load.lending = .none
+            work.wakesWaiters = true
         }
         if state.timer != nil, state.load.state.hasDeliveredBody || !state.steps.isWorking {
-            deferred.add(.cancelTimer(state.timer.take()))
+            work.deferred.add(.cancelTimer(state.timer.take()))
         }
-        return deferred
+        return work
     }
 
     /// Ends the registrations as a watcher. Returns whether the waiters have still to be woken.
@@ -178,36 +175,34 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
         return state.steps.withdraw(self)
     }
 
-    @inline(__always)
-    private func perform(_ deferred: inout DeferredActions) {
-        if deferred.isEmpty, !deferred.wakesWaiters, deferred.log == nil { return }
-        deferred.perform()
+    private func perform(_ work: consuming Work) {
+        work.deferred.perform()
         // After the actions, which may log, and before the body's stream, which may take a long time.
-        deferred.log?.resume()
-        if let reading = deferred.bodyReading.take() { perform(reading) }
-        if deferred.wakesWaiters { signal([.readable, .writable]) }
+        work.log?.resume()
+        if let reading = work.deferred.bodyReading { perform(reading) }
+        if work.wakesWaiters { signal([.readable, .writable]) }
     }
 
     /// Opens or reads the stream of the request's body. The next step takes the result.
     private func perform(_ reading: BodyReading) {
         reading.run()
-        var deferred = withState { state in
-            state.load.endBodyReading()
-            return settle(&state)
-        }
-        perform(&deferred)
+        perform(
+            withState { state in
+                state.load.endBodyReading()
+                return settle(&state)
+            })
     }
 
     // MARK: Waiting
 
     /// Registers the point as a watcher where the load is blocked, since a task or a callback is about to wait at this point.
-    override func isAwaited(by poller: DescriptorPoller?) {
+    override func callerWillWait(watchedBy poller: DescriptorPoller?) {
         let (isBlocked, leavesWork) = withState { state -> (Bool, Bool) in
             state.load.log.logger?.suspend()
             let isBlocked = watch(&state, by: poller)
             guard isBlocked else { return (false, LoadTransport.hasWork(state)) }
             // The point was registered just now: there is usually nothing to settle.
-            return (true, state.load.log.logger != nil || !state.load.deferred.isEmpty || state.wakesAfterwards)
+            return (true, state.load.log.logger != nil || !state.load.deferred.isEmpty || state.load.lending.isAwaited)
         }
         if leavesWork { performWork() }
         if !isBlocked { signal([.readable, .writable]) }
@@ -215,15 +210,15 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
 
     /// Registers the point as a watcher. Returns false if there is no reason to wait.
     private func watch(_ state: inout State, by poller: DescriptorPoller?) -> Bool {
-        if state.load.isConnectionLent || state.load.isReadingBody {
-            state.wakesAfterwards = true
+        if state.load.lending.isLent || state.load.isReadingBody {
+            state.load.lending.addWaiter()
             // A thread that has borrowed the connection observes the deadline itself.
-            if !state.load.isConnectionLent { setTimer(&state, state.load.clock.totalDeadline) }
+            if !state.load.lending.isLent { setTimer(&state, state.load.clock.totalDeadline) }
             return true
         }
         guard state.steps.isWorking else { return false }
         // Before the load is opened nothing can happen; afterwards, a load that is not blocked can proceed.
-        guard let block = state.load.clock.block else { return !state.isOpened }
+        guard let block = state.load.clock.block else { return !state.load.state.isOpened }
         if block.need == .turn {
             loop.execute { [self] in signal([.readable, .writable]) }
             return true
@@ -257,21 +252,21 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
             case atPoint(until: Moment?)
             case lent(until: Moment?, Readiness, Readiness?)
         }
-        var deferred = DeferredActions()
-        let wait = withState { state -> Wait in
-            guard state.isOpened else { return state.steps.isClosed ? .unnecessary : .atPoint(until: nil) }
-            if state.load.isReadingBody {
-                state.wakesAfterwards = true
-                return .atPoint(until: state.load.clock.totalDeadline)
+        let (wait, work) = withState { state -> (Wait, Work?) in
+            guard state.load.state.isOpened else {
+                return (state.steps.isClosed ? .unnecessary : .atPoint(until: nil), nil)
             }
-            guard state.steps.isWorking, let block = state.load.clock.block else { return .unnecessary }
+            if state.load.isReadingBody {
+                state.load.lending.addWaiter()
+                return (.atPoint(until: state.load.clock.totalDeadline), nil)
+            }
+            guard state.steps.isWorking, let block = state.load.clock.block else { return (.unnecessary, nil) }
             let places = state.load.places(of: block)
-            guard let first = places.0 else { return .unnecessary }
-            state.load.isConnectionLent = true
-            deferred = settle(&state)
-            return .lent(until: block.deadline, first, places.1)
+            guard let first = places.0 else { return (.unnecessary, nil) }
+            state.load.lending.begin()
+            return (.lent(until: block.deadline, first, places.1), settle(&state))
         }
-        perform(&deferred)
+        if let work { perform(work) }
         guard case .lent(let limit, let first, let second) = wait else {
             if case .atPoint(let limit) = wait {
                 let end = [deadline, limit].compactMap(\.self).min()
@@ -298,11 +293,11 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
     }
 
     private func endLending() {
-        var deferred = withState { state in
-            state.load.isConnectionLent = false
-            return settle(&state)
-        }
-        perform(&deferred)
+        perform(
+            withState { state in
+                state.load.lending.end()
+                return settle(&state)
+            })
     }
 }
 
@@ -353,7 +348,7 @@ extension LoadTransport: StreamTransport {
             switch try load.begin() {
             case .done:
                 // A task on the loop that reads now waits at once, as it does at a socket that its last read has emptied.
-                if load.hasJustSent { noteDrained() }
+                if load.lending == .justSent { noteDrained() }
                 return .opened
             case .blocked(let interest): return .wouldBlock(interest)
             case .again: return nil
@@ -364,7 +359,7 @@ extension LoadTransport: StreamTransport {
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         if isOver.load(ordering: .acquiring) { return .ended }
         return try step { (load) throws(StreamError) in
-            load.hasJustSent = false
+            load.lending.noteTime()
             return try load.read(into: &buffer)
         }
     }
@@ -378,7 +373,7 @@ extension LoadTransport: StreamTransport {
         while true {
             var lent: (input: any CarrierInput, fills: Bool)?
             let attempt = try step { (load) throws(StreamError) in
-                load.isConnectionLent = false
+                load.lending.end()
                 let attempt = try load.read(into: &buffer)
                 guard case .wouldBlock? = attempt else { return attempt }
                 // The wait failed although the connection did not: another wait would fail as well.
@@ -394,18 +389,17 @@ extension LoadTransport: StreamTransport {
     /// Lends the connection without a step, if the request was sent just now: its response cannot have arrived.
     private func lendAfterSending() -> (input: any CarrierInput, fills: Bool)? {
         withState { state in
-            guard state.load.hasJustSent, !state.steps.isClosed, !LoadTransport.hasWork(state),
-                let lent = state.load.lendConnection()
-            else { return nil }
-            state.load.hasJustSent = false
-            return lent
+            guard state.load.lending == .justSent, !state.steps.isClosed, !LoadTransport.hasWork(state) else {
+                return nil
+            }
+            return state.load.lendConnection()
         }
     }
 
     func peek() throws(StreamError) -> Attempt {
         try step { (load) throws(StreamError) in
-            if load.isConnectionLent { return .wouldBlock(.readable) }
-            load.hasJustSent = false
+            if load.lending.isLent { return .wouldBlock(.readable) }
+            load.lending.noteTime()
             return try load.peek()
         }
     }
@@ -450,7 +444,7 @@ extension LoadTransport {
 
     func setProperty(_ value: (any Sendable)?, named name: String) throws(StreamError) -> Bool {
         try withState { (state) throws(StreamError) in
-            if state.isOpened, name != StreamProperty<Duration>.writeTimeout.name { return false }
+            if state.load.state.isOpened, name != StreamProperty<Duration>.writeTimeout.name { return false }
             return try state.load.settings.set(value, named: name)
         }
     }

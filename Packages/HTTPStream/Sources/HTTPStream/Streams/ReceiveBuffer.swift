@@ -43,6 +43,16 @@ struct ReceiveBuffer: Sendable {
     ///
     /// The buffer grows while its contents cannot be consumed; the limits for heads bound that growth.
     mutating func fill(from stream: ReadStream, waits: Bool = false) throws(StreamError) -> Int? {
+        try fill { (part) throws(StreamError) in
+            waits ? try stream.read(into: &part) : try stream.tryRead(into: &part)
+        }
+    }
+
+    /// Reads by a closure, which returns the number of bytes, or nil.
+    @discardableResult
+    mutating func fill<Failure: Error>(
+        _ read: (inout MutableRawSpan) throws(Failure) -> Int?
+    ) throws(Failure) -> Int? {
         if end == bytes.count {
             if start > 0 {
                 bytes.removeSubrange(0..<start)
@@ -56,9 +66,7 @@ struct ReceiveBuffer: Sendable {
         let free = end..<bytes.count
         var span = bytes.mutableSpan
         var raw = span.mutableBytes
-        let count = try raw.withPart(free) { (part) throws(StreamError) -> Int? in
-            waits ? try stream.read(into: &part) : try stream.tryRead(into: &part)
-        }
+        let count = try raw.withPart(free) { (part) throws(Failure) -> Int? in try read(&part) }
         end += count ?? 0
         return count
     }

@@ -24,7 +24,7 @@ public struct RedirectPolicy: Sendable {
     mutating func next(
         after response: HTTPResponse, to request: HTTPRequest, at url: URL, of old: HTTPOrigin, hasBody: Bool,
         _ crossOrigin: CrossOriginPolicy, opensWebSocket: Bool = false
-    ) throws(StreamError) -> Fetch.NextRequest? {
+    ) throws(StreamError) -> NextRequest? {
         guard let location = response.redirectLocation else { return nil }
         guard let target = resolve(location, against: url, opensWebSocket) else {
             throw .badURL("the redirect's Location is not a URL.")
@@ -49,7 +49,7 @@ public struct RedirectPolicy: Sendable {
                     next.fields.remove(name)
                 }
             }
-            return Fetch.NextRequest(request: next, url: target, origin: new, keepsBody: keepsBody)
+            return NextRequest(request: next, url: target, origin: new, keepsBody: keepsBody)
         } catch {
             throw .badURL("\(error)", underlying: error)
         }
@@ -196,4 +196,22 @@ public struct CrossOriginPolicy: Sendable, Hashable {
         }
         return kept
     }
+}
+
+/// The next request of a load: that of a redirect, or the same one again.
+struct NextRequest: Sendable {
+    var request: HTTPRequest
+    var url: URL
+    var origin: HTTPOrigin
+    var keepsBody: Bool
+    /// The response that leads to the request by a redirect; nil for the same request again.
+    var redirect: HTTPResponse?
+}
+
+/// How the origin of a request relates to the one that the application named.
+enum OriginStanding: Sendable {
+    case named
+    /// It is an https origin at the host that the application named with http.
+    case upgraded
+    case other
 }

@@ -173,7 +173,7 @@ struct RequestPreparation {
     /// The request in HTTP/1.x, without the fields that the stream sets itself.
     private func plain(_ request: HTTPRequest) throws(StreamError) -> HTTPRequest {
         do throws(HTTPMessageError) {
-            // A stream uses HTTP/1.1, even if the message was made for a newer version.
+            // The bytes are those of HTTP/1.1, even if the message was made for a newer version.
             var plain = try HTTPRequest(
                 method: request.method, target: request.target, version: min(request.version, .http11))
             plain.fields = request.fields
@@ -194,8 +194,25 @@ struct RequestPreparation {
         return Int64(value)
     }
 
-    /// Parses the head that was sent.
-    static func request(from head: [UInt8], for url: URL) -> HTTPRequest? {
+    /// The protocol to which a head that was sent offers to switch; nil if it offers none.
+    static func offeredProtocol(in head: [UInt8]) -> String? { parsed(head)?.fields[.upgrade] }
+
+    /// The fields that belong to a connection of HTTP/1.1, which HTTP/2 does not have (RFC 9113 §8.2.2).
+    private static let connectionFields: [HTTPFieldName] = [
+        .connection, .transferEncoding, "Keep-Alive", .proxyConnection,
+    ]
+
+    /// The request of a prepared head, in the form of HTTP/2: its `Host` becomes `:authority`.
+    ///
+    /// - Throws: for a head that cannot be sent, such as one with a field that HTTP/1.1 would send in obsolete form.
+    static func requestWithoutConnectionFields(of head: [UInt8]) throws(StreamError) -> HTTPRequest {
+        guard var request = parsed(head) else { throw .badURL("its head is malformed.") }
+        connectionFields.forEach { request.fields.remove($0) }
+        if request.fields["TE"]?.lowercased() != "trailers" { request.fields.remove("TE") }
+        return request
+    }
+
+    static func parsed(_ head: [UInt8]) -> HTTPRequest? {
         var limits = HTTPLimits.default
         limits.lineLength = .max
         limits.headLength = .max
@@ -203,13 +220,19 @@ struct RequestPreparation {
         var parser = HeadParser(.request, limits: limits)
         do throws(HTTPMessageError) {
             guard case .complete = try parser.parse(head.span.bytes) else { return nil }
-            let sent = try parser.makeRequest(from: head.span.bytes)
-            var request = try HTTPRequest(method: sent.method, url: url, version: sent.version)
-            request.fields = sent.fields
-            return request
+            return try parser.makeRequest(from: head.span.bytes)
         } catch {
             return nil
         }
+    }
+}
+
+extension HTTPRequest {
+    /// The request with a URL in place of its target.
+    func at(_ url: URL, version: HTTPVersion? = nil) -> HTTPRequest? {
+        var request = try? HTTPRequest(method: method, url: url, version: version ?? self.version)
+        request?.fields = fields
+        return request
     }
 }
 

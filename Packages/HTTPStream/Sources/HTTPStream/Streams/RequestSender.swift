@@ -2,6 +2,21 @@ internal import EventLoops
 internal import HTTPMessage
 internal import StreamKit
 
+/// Where the bytes of a request go: the output of a connection, or a stream of HTTP/2.
+protocol RequestOutput {
+    /// Takes bytes without waiting. Returns their number, or nil if none can be taken now.
+    ///
+    /// - Parameter isLast: whether the request ends with these bytes.
+    func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int?
+    /// Passes down what a lower layer still holds. Returns false if it has to wait.
+    func tryFlush() throws(StreamError) -> Bool
+}
+
+extension WriteStream: RequestOutput {
+    @inline(__always)
+    func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? { try tryWrite(bytes) }
+}
+
 /// Sends one request over one connection: the head, then the body, as far as possible without waiting.
 struct RequestSender: ~Copyable, Sendable {
     /// The outcome of a step.
@@ -18,6 +33,8 @@ struct RequestSender: ~Copyable, Sendable {
         case needsReading
         /// Another call opens or reads the body's stream.
         case isReadingBody
+        /// Many pieces were sent without a wait: other work of the loop comes first.
+        case turnEnds
         /// The head was sent; the body waits for 100 (Continue).
         case awaitsContinue
         /// The connection failed.
@@ -26,6 +43,135 @@ struct RequestSender: ~Copyable, Sendable {
 
     /// The largest body that is sent together with the head, in one call.
     static let smallBody = 64 * 1024
+
+    /// The most pieces of a body that are sent without a wait before other work of the loop runs: 1 MiB.
+    static let piecesPerTurn = 16
+
+    private enum State: Sendable {
+        /// The request has no body.
+        case head
+        case body(BodySender)
+        /// Nothing is left to send, or sending was stopped. The upload, if there was one, still tells what was sent.
+        case ended(BodySender?)
+    }
+
+    /// The head as it is sent.
+    let head: [UInt8]
+    /// The number of bytes that the connection has accepted, head and framing included.
+    private(set) var bytesSent = 0
+    private var state = State.head
+
+    /// Creates a sender. A small body is sent with the head, unless it waits for 100 (Continue). A large one is read from a stream.
+    ///
+    /// - Parameter loop: the loop of the stream.
+    init(
+        _ head: consuming RequestPreparation.Head, _ body: HTTPBody?, framing: BodySender.Framing = .chunks,
+        loop: @autoclosure () -> EventLoop
+    ) {
+        self.head = head.bytes
+        if let body { state = .body(BodySender(head, body, framing, loop: loop())) }
+    }
+
+    private var upload: BodySender? {
+        switch state {
+        case .head, .ended(nil): nil
+        case .body(let upload), .ended(let upload?): upload
+        }
+    }
+
+    /// The number of body bytes that the connection has accepted.
+    var bodyBytesSent: Int64 { upload?.bytesSent ?? 0 }
+
+    /// Whether nothing is left to send, or sending was stopped.
+    var isDone: Bool { if case .ended = state { true } else { false } }
+
+    /// The point at which to wait for the body's stream.
+    var sourcePoint: WaitPoint? { if case .body(let upload) = state { upload.reading?.waitPoint } else { nil } }
+
+    /// Whether a call opens or reads the body's stream.
+    var isReadingBody: Bool {
+        if case .body(let upload) = state { upload.reading?.isUnderway ?? false } else { false }
+    }
+
+    /// Sends as many bytes as the connection accepts.
+    ///
+    /// - Throws: the error of the body's stream; a failure of the connection is an outcome.
+    mutating func advance(_ output: some RequestOutput) throws(StreamError) -> Progress {
+        switch state {
+        case .head:
+            var rest = bytesSent..<head.count
+            defer { bytesSent = rest.lowerBound }
+            return RequestSender.write(head, &rest, isLast: true, to: output) ?? RequestSender.flush(output) ?? .done
+        case .body(let upload): return try upload.advance(output, &bytesSent)
+        case .ended: return .done
+        }
+    }
+
+    /// Sends the `rest` of some bytes.
+    ///
+    /// - Returns: nil if everything was sent.
+    fileprivate static func write(
+        _ bytes: borrowing [UInt8], _ rest: inout Range<Int>, isLast: Bool, to output: some RequestOutput
+    ) -> Progress? {
+        do throws(StreamError) {
+            while !rest.isEmpty {
+                guard let count = try output.tryWrite(bytes.span.bytes.extracting(rest), isLast: isLast) else {
+                    return .connectionBlocks
+                }
+                rest = rest.lowerBound + count..<rest.upperBound
+            }
+            return nil
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Sends the bytes of earlier writes that a lower layer, such as TLS, still holds. Without this, a wait for the server could
+    /// begin before all bytes have been sent.
+    ///
+    /// - Returns: nil if everything was sent.
+    fileprivate static func flush(_ output: some RequestOutput) -> Progress? {
+        do throws(StreamError) {
+            return try output.tryFlush() ? nil : .connectionBlocks
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Allows the body to be sent: the server has sent 100 (Continue), or no response within the time limit.
+    func permitBody(_ loop: EventLoop) {
+        if case .body(let upload) = state { upload.permitBody(loop) }
+    }
+
+    /// Requests the next step of the body's stream. The caller must call ``BodyReading/run()`` without the load's lock.
+    func beginBodyReading() -> BodyReading? {
+        if case .body(let upload) = state { upload.beginReading() } else { nil }
+    }
+
+    /// Ends sending, after ``Progress/done`` or before it.
+    ///
+    /// - Returns: the body's stream, which the caller closes; nil without an open stream.
+    mutating func stop() -> ReadStream? {
+        guard case .body(let upload) = state else {
+            if case .head = state { state = .ended(nil) }
+            return nil
+        }
+        state = .ended(upload)
+        return upload.reading?.stop()
+    }
+}
+
+/// The body of a request that is being sent, with the head that precedes it. A separate object, because most requests have no body.
+final class BodySender: @unchecked Sendable {
+    // Unchecked: only the sender refers to it, one step at a time.
+
+    /// How a body of unknown length is framed.
+    enum Framing: Sendable {
+        /// As chunks (RFC 9112 §7.1).
+        case chunks
+        /// Not at all: the stream frames it.
+        case none
+    }
 
     private enum State: Sendable {
         /// The bytes of `outgoing` are the last ones.
@@ -37,138 +183,95 @@ struct RequestSender: ~Copyable, Sendable {
         case reading(BodyReading)
         /// The body's stream has been read to its end.
         case read(BodyReading)
-        /// Nothing is left to send, or sending was stopped.
-        case ended
-
-        /// The reader of a body that is too large to be sent with the head.
-        var reading: BodyReading? {
-            switch self {
-            case .unopened(let reading), .reading(let reading), .read(let reading): reading
-            case .last, .held, .ended: nil
-            }
-        }
     }
 
-    /// The head as it is sent.
-    let head: [UInt8]
     /// The number of body bytes that the connection has accepted.
-    private(set) var bodyBytesSent: Int64 = 0
-    /// The number of bytes that the connection has accepted, head and framing included.
-    private(set) var bytesSent = 0
-
-    private var state: State
+    private(set) var bytesSent: Int64 = 0
+    private var state = State.last
     private var outgoing: [UInt8]
     /// The bytes of `outgoing` that the connection has not accepted yet.
     private var rest: Range<Int>
     /// The number of body bytes up to the end of `outgoing`.
-    private var bodyBytesReady: Int64 = 0
+    private var bytesReady: Int64 = 0
+    /// The number of pieces sent since the last wait.
+    private var piecesInTurn = 0
+    private let framing: Framing
 
-    /// Creates a sender. A small body is sent with the head, unless it waits for 100 (Continue). A large one is read from a stream.
-    ///
-    /// - Parameter loop: the loop of the stream.
-    init(
-        _ head: consuming RequestPreparation.Head, _ body: HTTPBody?, loop: @autoclosure () -> EventLoop
-    ) {
-        self.head = head.bytes
+    init(_ head: RequestPreparation.Head, _ body: HTTPBody, _ framing: Framing, loop: EventLoop) {
+        self.framing = framing
         outgoing = head.bytes
         rest = 0..<outgoing.count
-        state = .last
-        guard let body else { return }
         if head.expectsContinue {
             state = .held(body, length: head.bodyLength)
         } else {
-            begin(body, length: head.bodyLength, loop())
+            begin(body, length: head.bodyLength, loop)
         }
     }
 
-    /// Whether nothing is left to send, or sending was stopped.
-    var isDone: Bool { if case .ended = state { true } else { false } }
+    /// Whether the request ends with the bytes of `outgoing`.
+    private var isLast: Bool {
+        switch state {
+        case .last, .read: true
+        case .held, .unopened, .reading: false
+        }
+    }
 
-    /// Whether the body waits for ``permitBody(_:)``.
-    var isHeld: Bool { if case .held = state { true } else { false } }
+    /// The reader of a body that is too large to be sent with the head.
+    var reading: BodyReading? {
+        switch state {
+        case .unopened(let reading), .reading(let reading), .read(let reading): reading
+        case .last, .held: nil
+        }
+    }
 
-    /// Sends as many bytes as the connection accepts.
-    ///
-    /// - Throws: the error of the body's stream; a failure of the connection is an outcome.
-    mutating func advance(_ output: WriteStream) throws(StreamError) -> Progress {
-        if let reading = state.reading {
-            if let progress = try takePiece(of: reading) {
-                if case .sourceBlocks = progress { return flush(output) ?? progress }
-                return progress
+    /// Sends as many bytes as the connection accepts, and adds their number to `total`.
+    func advance(_ output: some RequestOutput, _ total: inout Int) throws(StreamError) -> RequestSender.Progress {
+        let progress = try send(output, &total)
+        switch progress {
+        case .connectionBlocks, .sourceBlocks: piecesInTurn = 0
+        case .needsReading:
+            if piecesInTurn == RequestSender.piecesPerTurn {
+                piecesInTurn = 0
+                return .turnEnds
             }
-        } else if isDone {
-            return .done
+            piecesInTurn += 1
+        case .done, .sentPiece, .isReadingBody, .turnEnds, .awaitsContinue, .failed: break
+        }
+        return progress
+    }
+
+    private func send(_ output: some RequestOutput, _ total: inout Int) throws(StreamError) -> RequestSender.Progress {
+        if let reading, let progress = try takePiece(of: reading) {
+            if case .sourceBlocks = progress { return RequestSender.flush(output) ?? progress }
+            return progress
         }
         if rest.isEmpty {
             switch state {
             case .unopened, .reading: return .needsReading
-            case .last, .held, .read, .ended: return endOfOutgoing(output)
+            case .last, .held, .read: return endOfOutgoing(output)
             }
         }
-        while !rest.isEmpty {
-            do throws(StreamError) {
-                guard let count = try output.tryWrite(outgoing.span.bytes.extracting(rest)) else {
-                    return .connectionBlocks
-                }
-                rest = rest.lowerBound + count..<rest.upperBound
-                bytesSent += count
-            } catch {
-                return .failed(error)
-            }
-        }
-        bodyBytesSent = bodyBytesReady
-        return state.reading == nil ? endOfOutgoing(output) : .sentPiece
+        let begin = rest.lowerBound
+        defer { total += rest.lowerBound - begin }
+        if let progress = RequestSender.write(outgoing, &rest, isLast: isLast, to: output) { return progress }
+        bytesSent = bytesReady
+        return reading == nil ? endOfOutgoing(output) : .sentPiece
     }
 
     /// All of `outgoing` has been sent, and nothing follows now.
-    private func endOfOutgoing(_ output: WriteStream) -> Progress {
-        flush(output) ?? (isHeld ? .awaitsContinue : .done)
-    }
-
-    /// Sends the bytes of earlier writes that a lower layer, such as TLS, still holds. Without this, a wait for the server could
-    /// begin before all bytes have been sent.
-    ///
-    /// - Returns: nil if everything was sent.
-    private func flush(_ output: WriteStream) -> Progress? {
-        do throws(StreamError) {
-            return try output.tryFlush() ? nil : .connectionBlocks
-        } catch {
-            return .failed(error)
-        }
-    }
-
-    /// Allows the body to be sent: the server has sent 100 (Continue), or no response within the time limit.
-    mutating func permitBody(_ loop: EventLoop) {
-        guard case .held(let body, let length) = state else { return }
-        outgoing = []
-        rest = 0..<0
-        begin(body, length: length, loop)
-    }
-
-    /// The point at which to wait for the body's stream.
-    var sourcePoint: WaitPoint? { state.reading?.waitPoint }
-
-    /// Whether a call opens or reads the body's stream.
-    var isReadingBody: Bool { state.reading?.isUnderway ?? false }
-
-    /// Requests the next step of the body's stream. The caller must call ``BodyReading/run()`` without the load's lock.
-    mutating func beginBodyReading() -> BodyReading? {
-        var memory: [UInt8] = []
-        // Until the head has been sent, the stream is only opened.
-        if rest.isEmpty { swap(&memory, &outgoing) }
-        let reading = state.reading
-        reading?.request(reusing: memory)
-        return reading
+    private func endOfOutgoing(_ output: some RequestOutput) -> RequestSender.Progress {
+        if let progress = RequestSender.flush(output) { return progress }
+        return if case .held = state { .awaitsContinue } else { .done }
     }
 
     /// Takes the piece that was read last, if any.
     ///
     /// - Returns: nil to send the bytes in `outgoing`.
-    private mutating func takePiece(of reading: BodyReading) throws(StreamError) -> Progress? {
+    private func takePiece(of reading: BodyReading) throws(StreamError) -> RequestSender.Progress? {
         if let result = reading.takeResult() {
             let progress = try result.progress.get()
             state = result.isComplete ? .read(reading) : .reading(reading)
-            bodyBytesReady = result.taken
+            bytesReady = result.taken
             switch progress {
             case .opened: break
             case .done: outgoing = result.bytes
@@ -187,28 +290,38 @@ struct RequestSender: ~Copyable, Sendable {
         return nil
     }
 
-    /// Ends sending, after ``Progress/done`` or before it.
-    ///
-    /// - Returns: the body's stream, which the caller closes; nil without an open stream.
-    mutating func stop() -> ReadStream? {
-        defer { state = .ended }
-        return state.reading?.stop()
+    func beginReading() -> BodyReading? {
+        var memory: [UInt8] = []
+        // Until the head has been sent, the stream is only opened.
+        if rest.isEmpty { swap(&memory, &outgoing) }
+        let reading = reading
+        reading?.request(reusing: memory)
+        return reading
     }
 
-    private mutating func begin(_ body: HTTPBody, length: Int64?, _ loop: EventLoop) {
+    func permitBody(_ loop: EventLoop) {
+        guard case .held(let body, let length) = state else { return }
+        outgoing = []
+        rest = 0..<0
+        begin(body, length: length, loop)
+    }
+
+    private func begin(_ body: HTTPBody, length: Int64?, _ loop: EventLoop) {
+        func upload(_ make: @escaping @Sendable () -> ReadStream) -> State {
+            .unopened(BodyReading(BodyUpload(length: length, framing, onRead: body.onRead, make)))
+        }
         switch body.source {
         case .bytes(let bytes) where bytes.count <= RequestSender.smallBody:
             outgoing += bytes
             rest = rest.lowerBound..<outgoing.count
-            bodyBytesReady = Int64(bytes.count)
+            bytesReady = Int64(bytes.count)
             state = .last
         case .bytes(let bytes):
-            state = .unopened(
-                BodyReading(BodyUpload(length: length, onRead: body.onRead) { ReadStream(bytes: bytes, loop: loop) }))
+            state = upload { ReadStream(bytes: bytes, loop: loop) }
         case .repeatable(let make):
-            state = .unopened(BodyReading(BodyUpload(length: length, onRead: body.onRead, make)))
+            state = upload(make)
         case .once(let stream):
-            state = .unopened(BodyReading(BodyUpload(length: length, onRead: body.onRead) { stream }))
+            state = upload { stream }
         }
     }
 }

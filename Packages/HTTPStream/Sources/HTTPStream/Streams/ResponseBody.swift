@@ -3,7 +3,7 @@ internal import StreamKit
 
 /// The body of a response: its framing and its content coding.
 ///
-/// It takes bytes out of a connection's buffer. Reading from the connection is the task of the load.
+/// It takes bytes out of a connection's buffer, which the exchange fills.
 struct ResponseBody: ~Copyable, Sendable {
     /// The cost of one call of the decoder in a turn's budget, in addition to the bytes it consumes.
     private static let decodeCost = 64

@@ -170,6 +170,20 @@ import Testing
         #expect(outcomes == [.failed(StreamError(domain: .http, code: code, sentence: Sentence("", "")), nil)])
     }
 
+    @Test("interim responses are skipped up to the limit, whose error names it", arguments: [0, 1])
+    func interim(_ surplus: Int) throws {
+        let interim = "HTTP/1.1 103 Early Hints\r\n\r\n"
+        let answer = String(repeating: interim, count: HTTPLimits.interimResponses + surplus)
+        let (outcomes, _) = outcomes(try machine(), answer + "HTTP/1.1 200 OK\r\n\r\n", ends: false)
+        #expect(outcomes.count == 1)
+        switch outcomes.first {
+        case .established: #expect(surplus == 0)
+        case .failed(let error, let refusal):
+            #expect(error.sentence.key == "proxy.interim" && refusal == nil && surplus == 1)
+        case .waits, nil: Issue.record("no outcome")
+        }
+    }
+
     @Test("a head without an end is bounded by the limits")
     func longHead() throws {
         let answer = "HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 1 << 20)
@@ -215,7 +229,7 @@ import Testing
     private func machine(_ known: KnownAuthentication) throws -> ConnectMachine {
         var proxy = HTTPProxy(host: "proxy.test", port: 3128)
         try proxy.fields.set("Basic of the URL", for: .proxyAuthorization)
-        proxy.login = known
+        proxy.login = known.login
         return try ConnectMachine(proxy, try TunnelTarget(host: "www.test", port: 443))
     }
 

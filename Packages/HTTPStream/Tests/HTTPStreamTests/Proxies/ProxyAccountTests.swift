@@ -114,7 +114,7 @@ import Testing
     func downgradeBetweenLoads() throws {
         var settings = ProxySettings()
         settings.http = [try ProxyServer("http://joe:secret@\(host):3128")]
-        func login(_ url: String, _ challenge: String) throws -> KnownAuthentication? {
+        func login(_ url: String, _ challenge: String) throws -> HTTPLogin? {
             let routes = try settings.routes(for: try #require(URL(string: url)))
             let proxy = try #require(routes.first?.hops.first as? HTTPProxy)
             var response = try HTTPResponse(status: .proxyAuthenticationRequired)

@@ -99,7 +99,7 @@ import Testing
             _ = try await kept.input.read(upTo: 65536)
             let (silent, slow) = (try await open(server), try await open(server))
             try await slow.output.writeAll("GET / HT")
-            while server.listener.connectionCount < 3 { await Task.yield() }
+            while server.listener.connectionCount < 3, !Task.isCancelled { await Task.yield() }
             // Each new client is served; the connections that wait end one after the other.
             var clients: [StreamPair] = []
             for _ in 0..<6 {
@@ -154,6 +154,23 @@ import Testing
                 clients.append(client)
             }
             for pair in clients { pair.close() }
+        }
+    }
+
+    /// A client that goes on sending after the last response: the server closes the connection, however long it could wait.
+    @Test func whatIsReadAfterTheLastResponseIsBounded() async throws {
+        try await serving {
+            $0.lingerTimeout = .seconds(3600)
+        } during: { server in
+            let pair = try await open(server)
+            try await pair.output.writeAll("nonsense\r\n\r\n")
+            let piece = [UInt8](repeating: 65, count: 1 << 16)
+            // More than the kernel takes in addition.
+            let most = 128 * ServerConnection.maximumLingering
+            var sent = 0
+            while sent < most, (try? await pair.output.writeAll(piece)) != nil { sent += piece.count }
+            #expect(sent < most)
+            pair.close()
         }
     }
 
@@ -231,7 +248,9 @@ import Testing
                 }
             }
             // Ends when all of them wait, or when one has returned too early.
-            while exchange.watcher.waiterCount < ends.count, !ends.contains(where: { $0.value != nil }) {
+            while exchange.watcher.waiterCount < ends.count, !ends.contains(where: { $0.value != nil }),
+                !Task.isCancelled
+            {
                 await Task.yield()
             }
             begun.provide(())
@@ -263,12 +282,12 @@ import Testing
                     failure.provide(true)
                 }
             }
-            while !exchange.use.isEntered { await Task.yield() }
+            while !exchange.use.isEntered, !Task.isCancelled { await Task.yield() }
         } during: { server in
             let pair = try await open(server)
             try await pair.output.writeAll(Self.request)
             #expect(try await failure.value())
-            while records.withLock({ $0.isEmpty }) { await Task.yield() }
+            while records.withLock({ $0.isEmpty }), !Task.isCancelled { await Task.yield() }
             pair.close()
         }
         let record = try #require(records.withLock { $0.first })
@@ -390,11 +409,11 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 if waitsBefore {
                     for _ in 0..<2 { group.addTask { await exchange.closed() } }
-                    while exchange.watcher.waiterCount < 2 { await Task.yield() }
+                    while exchange.watcher.waiterCount < 2, !Task.isCancelled { await Task.yield() }
                 }
                 let connection = try await exchange.switchProtocols(to: "echo")
                 if !waitsBefore { for _ in 0..<2 { group.addTask { await exchange.closed() } } }
-                while exchange.watcher.waiterCount < 2 { await Task.yield() }
+                while exchange.watcher.waiterCount < 2, !Task.isCancelled { await Task.yield() }
                 if end == .closing {
                     connection.pair.close()
                 } else {
@@ -434,7 +453,7 @@ import Testing
                 isClosed.provide(())
             }
             // Ends when the task waits, or when it has returned too early.
-            while exchange.watcher.waiterCount == 0, isClosed.value == nil { await Task.yield() }
+            while exchange.watcher.waiterCount == 0, isClosed.value == nil, !Task.isCancelled { await Task.yield() }
             #expect(isClosed.value == nil)
             mayClose.provide(())
             while try await !connection.pair.input.read(upTo: 100).isEmpty {}

@@ -31,7 +31,7 @@ import Testing
                     permit.end()
                     permit.end()
                 })
-            while admission.waiterCount(at: space) < number + 1 { await Task.yield() }
+            while admission.waiterCount(at: space) < number + 1, !Task.isCancelled { await Task.yield() }
         }
         first.end()
         for task in tasks { try await task.value }

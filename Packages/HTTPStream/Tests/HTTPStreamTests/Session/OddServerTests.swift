@@ -44,13 +44,49 @@ import Testing
     @Test(
         "codings that cannot be removed are named, and the body is delivered as it is",
         arguments: [
-            ("identity", nil), (", ,", nil), ("utf-8", "utf-8"), ("Compress, identity", "compress"),
+            ("identity", nil), ("None", nil), ("none, identity", nil), (", ,", nil), ("utf-8", "utf-8"),
+            ("Compress, identity", "compress"),
             ("gzip, compress", "gzip, compress"),
         ] as [(String, String?)])
     func codings(_ coding: String, _ remaining: String?) async throws {
         let result = try await load(
             "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: 5\r\n\r\nhello")
         #expect(result.body == "hello" && result.remaining == remaining)
+    }
+
+    @Test(
+        "the body of a redirect or a challenge is not used, so it may be invalid",
+        arguments: [
+            "Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+            "Transfer-Encoding: chunked\r\n\r\n5\r\nhelloXX",
+            "Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\n|hello",
+        ],
+        ["302 Found\r\nLocation: /b", "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"r\""])
+    func invalidBodyOfAnInterimAnswer(_ rest: String, _ start: String) async throws {
+        let server = try TurnServer([
+            "HTTP/1.1 \(start)\r\n\(rest)", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        ])
+        var configuration = HTTPSession.Configuration()
+        configuration.options.pool = HTTPConnectionPool()
+        configuration.proxies = .direct
+        let url = try #require(URL(string: "http://u:p@127.0.0.1:\(server.port)/"))
+        let stream = try await HTTPSession(configuration).open(try HTTPRequest(method: .get, url: url))
+        defer { stream.close() }
+        #expect(try await stream.readAll(limit: 1000) == Array("ok".utf8))
+    }
+
+    @Test("an invalid body is the error of a read, not of the head before it", arguments: ["", "|"])
+    func invalidBodyBehindAHead(_ split: String) async throws {
+        let server = try TurnServer([
+            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\n\(split)hello"
+        ])
+        let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
+        let stream = ReadStream(request: try HTTPRequest(method: .get, url: url))
+        defer { stream.close() }
+        try stream.set(.http(\.decodesContent), to: true)
+        try stream.open()
+        #expect(try await stream.response().status == .ok)
+        await #expect(throws: StreamError.self) { try await stream.readAll(limit: 1000) }
     }
 
     /// A server that ends an idle connection with 408 has not seen the request (RFC 9110 §15.5.9).

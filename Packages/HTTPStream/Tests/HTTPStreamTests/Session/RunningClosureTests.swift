@@ -22,7 +22,7 @@ import Testing
         var configuration = HTTPSession.Configuration()
         configuration.options.pool = HTTPConnectionPool()
         configuration.proxies = .direct
-        configuration.stores = CredentialStores(origins: [], proxies: [])
+        configuration.stores = CredentialSearchList(origins: [], proxies: [])
         try change(&configuration)
         return HTTPSession(configuration)
     }
@@ -83,7 +83,7 @@ import Testing
         _ = try await open.isAsked.value()
         let other = Task { try await session.get(url).status }
         let space = ProtectionSpace(.origin, scheme: "http", host: "127.0.0.1", port: Int(server.port), realm: "r")
-        while session.logins.waiterCount(at: space) == 0 { await Task.yield() }
+        while session.logins.waiterCount(at: space) == 0, !Task.isCancelled { await Task.yield() }
         open.answer.signal()
         #expect(try await [one.value, other.value] == [.ok, .ok])
         #expect(prompts.withLock { $0 } == 1)

@@ -214,7 +214,7 @@ import Testing
             }),
         Row(
             field: "stores", load: loading(asks + "no", ok), usual: "401 no", changed: "200 ok",
-            change: { $0.stores = CredentialStores(origins: [AnyPlace()], proxies: []) }),
+            change: { $0.stores = CredentialSearchList(origins: [AnyPlace()], proxies: []) }),
         Row(field: "prompt", load: loading(asks + "no", ok), usual: "401 no", changed: "200 ok", change: login),
         Row(
             field: "bearerTokens",
@@ -329,6 +329,9 @@ import Testing
         Row(
             field: "totalTimeout", load: holding("|" + ok), usual: "200 ok 1", changed: "timed out",
             change: { $0.options.totalTimeout = .milliseconds(50) }),
+        Row(
+            field: "versions", load: loading(ok), usual: "200 ok", changed: "failed",
+            change: { $0.options.versions = .http2 }),
         Row(
             field: "retries",
             load: { session, _ in

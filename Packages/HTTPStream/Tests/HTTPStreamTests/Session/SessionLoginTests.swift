@@ -187,7 +187,7 @@ import Testing
             ])
             let session = Self.session {
                 $0.options.followsRedirects = true
-                $0.stores = CredentialStores(origins: store, proxies: [])
+                $0.stores = CredentialSearchList(origins: store, proxies: [])
             }
             #expect(try await Self.load(session, "http://\(login)127.0.0.1:\(first.port)/") == .unauthorized)
             #expect(first.requests.map { $0.contains("Authorization: Basic am9lOnB3") } == [false, true])
@@ -231,22 +231,11 @@ import Testing
             settings.http = [ProxyServer(.http, host: "127.0.0.1", port: proxy.port)]
         }
         let session = Self.session { configuration in
-            configuration.stores = CredentialStores(origins: [], proxies: [NamedPlaces()])
+            configuration.stores = CredentialSearchList(origins: [], proxies: [NamedPlaces()])
             configuration.proxies = .settings(settings)
         }
         let status = try await Self.load(session, "http://origin.example/")
         #expect(status == (isScript ? .proxyAuthenticationRequired : .ok))
-    }
-
-    @Test("the authentication of a tunnel knows whether the proxy was named", arguments: [false, true])
-    func tunnels(_ isNamed: Bool) throws {
-        var challenge = try HTTPResponse(status: .proxyAuthenticationRequired)
-        try challenge.fields.set("NTLM", for: .proxyAuthenticate)
-        let place = ProtectionSpace(.proxy, scheme: "http", host: "proxy.test", port: 3128)
-        let authentication = try #require(HTTPAuthentication(response: challenge, from: place, isNamed: isNamed))
-        let known = KnownAuthentication(
-            authentication, of: challenge, AuthenticationPolicy(), nil, isStored: true, saves: false)
-        #expect(known.forTunnel() !== authentication && known.forTunnel().isNamed == isNamed)
     }
 
     /// Options that have another place, and properties that streams of requests do not honour.

@@ -79,9 +79,10 @@ import Testing
                 request, method, host: "a.example", isBare: request.fields.isEmpty, body: body)
             let key = HTTPConnectionKey(
                 try HTTPOrigin(#require(request.url)), StreamProperties(), loop: .shared)
+            let connection = HTTPConnection(pair: pair, key: key, limits: .default)
             exchange = try HTTP1Exchange(
-                head, method, body, on: HTTPConnection(pair: pair, key: key, limits: .default),
-                keepsConnection: true, upgrade: upgrade, hasWaited: hasWaited)
+                head, method, body, on: connection, connection.link,
+                keepsConnection: true, offersSwitch: upgrade != nil, hasWaited: hasWaited)
         }
 
         /// Takes steps until the exchange needs something or has ended, and names them.
@@ -98,9 +99,9 @@ import Testing
                     case .sent(let justNow): events.append(justNow ? "sent just now" : "sent")
                     case .interim(let head): events.append("interim \(head.status.code)")
                     case .switched: return events + ["switched"]
-                    case .head(let status, let refuses):
-                        #expect(status == exchange.response?.status)
-                        events.append("head \(status.code)\(refuses ? ", refuses" : "")")
+                    case .head(let verdict):
+                        let status = exchange.response?.status.code ?? 0
+                        events.append("head \(status)\(verdict == .answer ? "" : ", \(verdict)")")
                         break head
                     }
                 }
@@ -168,12 +169,12 @@ import Testing
         ] as [(HTTPMethod, [[UInt8]?], Bool)] {
             let scene = try Scene(method, reading: pieces)
             #expect(scene.events().last == "failed: connection")
-            #expect(scene.exchange.mayRepeat == mayRepeat)
+            #expect(scene.exchange.repetition == (mayRepeat ? .ifReused : .none))
         }
         let scene = try Scene(.post)
         scene.wire.state.withLock { $0.writeError = .closed }
         #expect(scene.events() == ["failed: connection"])
-        #expect(scene.exchange.mayRepeat && scene.exchange.bytesSent == 0)
+        #expect(scene.exchange.repetition == .ifReused && scene.exchange.bytesSent == 0)
     }
 
     /// A response cannot have arrived only if the request did not wait for anything.
@@ -186,7 +187,8 @@ import Testing
         #expect(scene.exchange.isSending && scene.exchange.bytesSent == 3)
         scene.wire.state.withLock { $0.room = .max }
         #expect(scene.events() == ["sent", "needs input"])
-        #expect(!scene.exchange.isSending && scene.exchange.sentHead.count == scene.exchange.bytesSent)
+        let url = try #require(URL(string: "http://a.example/"))
+        #expect(!scene.exchange.isSending && scene.exchange.sentRequest(at: url)?.fields[.host] == "a.example")
     }
 
     /// RFC 9110 §10.1.1: the body follows a 100 or the end of patience, and a 417 refuses the expectation.
@@ -209,7 +211,7 @@ import Testing
         _ = refused.events()
         refused.wire.state.withLock { $0.pieces = [Array("HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n".utf8)] }
         // The server does not know whether the body follows.
-        #expect(refused.events() == ["head 417, refuses", "''", "ended"])
+        #expect(refused.events() == ["head 417, refusesExpectation", "''", "ended"])
     }
 
     /// A server that answers early is read before more is sent; a refusal ends the request.

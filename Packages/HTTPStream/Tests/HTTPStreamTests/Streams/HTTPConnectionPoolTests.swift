@@ -285,3 +285,11 @@ import Testing
         }
     }
 }
+
+extension HTTPConnection {
+    /// The link of a connection of HTTP/1.1.
+    var link: HTTP1Link {
+        guard case .http1(let link) = line else { preconditionFailure("a connection of HTTP/2") }
+        return link
+    }
+}

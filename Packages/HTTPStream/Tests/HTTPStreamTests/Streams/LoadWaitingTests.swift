@@ -148,7 +148,7 @@ import Testing
             return (reads, try await stream.read(upTo: 10))
         }
         let limit = Self.failureTime
-        while !scene.exchange.sides[.reader].call.isParked, .now < limit { await Task.yield() }
+        while !scene.exchange.sides[.reader].call.isParked, .now < limit, !Task.isCancelled { await Task.yield() }
         let reads = scene.wire.reads
         scene.wire.arrive(Array(Self.kept.utf8))
         scene.wire.waitPoint.signal(.readable)
@@ -248,7 +248,7 @@ import Testing
         let body = OneShot<[UInt8]>()
         Thread.detachNewThread { body.provide((try? stream.read(upTo: 10)) ?? []) }
         let limit = Self.failureTime
-        while !scene.wire.isAwaited, .now < limit { await Task.yield() }
+        while !scene.wire.isAwaited, .now < limit, !Task.isCancelled { await Task.yield() }
         #expect(scene.wire.reads == reads)
         scene.wire.arrive(Array(Self.kept.utf8))
         scene.wire.waitPoint.signal(.readable)
@@ -271,7 +271,7 @@ import Testing
             answer.provide(Array(buffer[..<count]))
         }
         let limit = Self.failureTime
-        while !scene.wire.isAwaited, .now < limit { await Task.yield() }
+        while !scene.wire.isAwaited, .now < limit, !Task.isCancelled { await Task.yield() }
         try #require(scene.wire.isAwaited)
         let reads = scene.wire.reads
         let other = Observer()
@@ -322,7 +322,7 @@ import Testing
                     0, 0,
                 ]
             ) : ([0, 0, 0, 0xff, 0xff], [0x4b, 0xc9, 0xcf, 0x4b, 5, 0])
-        return Array(repeatElement(empty, count: 4 * HTTP1Exchange.turnBudget / empty.count).joined()) + done
+        return Array(repeatElement(empty, count: 4 * HTTP1Exchange.bytesPerTurn / empty.count).joined()) + done
     }
 
     /// All bytes are there, and yet a step ends; a waiter is signalled in the loop's next turn, without an edge.
@@ -342,7 +342,7 @@ import Testing
             scene.wait(observer)
             #expect(try await observer.hasFired.value(until: Self.failureTime))
         }
-        #expect(text == Array("done".utf8) && turns >= body.count / HTTP1Exchange.turnBudget - 1)
+        #expect(text == Array("done".utf8) && turns >= body.count / HTTP1Exchange.bytesPerTurn - 1)
         scene.end()
     }
 

@@ -11,7 +11,7 @@ import Testing
         _ status: Int, _ location: String?, from url: String = "http://example.org/dir/page", method: HTTPMethod = .get,
         fields: [(HTTPFieldName, String)] = [], hasBody: Bool = false, _ crossOrigin: CrossOriginPolicy = .init(),
         policy: inout RedirectPolicy
-    ) throws -> Fetch.NextRequest? {
+    ) throws -> NextRequest? {
         let url = try #require(URL(string: url))
         var request = try HTTPRequest(method: method, url: url)
         for (name, value) in fields { try request.fields.append(value, for: name) }
@@ -24,7 +24,7 @@ import Testing
     private func next(
         _ status: Int, _ location: String?, from url: String = "http://example.org/dir/page", method: HTTPMethod = .get,
         fields: [(HTTPFieldName, String)] = [], hasBody: Bool = false, _ crossOrigin: CrossOriginPolicy = .init()
-    ) throws -> Fetch.NextRequest? {
+    ) throws -> NextRequest? {
         var policy = RedirectPolicy()
         return try next(
             status, location, from: url, method: method, fields: fields, hasBody: hasBody, crossOrigin,

@@ -219,7 +219,7 @@ import Testing
         let server = try TurnServer(Array(repeating: Self.asks, count: 9) + [Self.ok])
         let session = Self.session {
             $0.policy.limits.roundCount = 3
-            $0.stores = CredentialStores(origins: [ManyUsers()], proxies: [])
+            $0.stores = CredentialSearchList(origins: [ManyUsers()], proxies: [])
         }
         let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
         let error = await #expect(throws: StreamError.self) {

@@ -163,9 +163,12 @@ import Testing
     @Test func theSentHeadIsParsedAgain() throws {
         let url = try #require(URL(string: "http://example.org/a?b"))
         let head = try head(.put, fields: [("X-A", "1")], body: .bytes([1]))
-        let request = try #require(RequestPreparation.request(from: head.bytes, for: url))
+        let request = try #require(RequestPreparation.parsed(head.bytes)?.at(url))
         #expect(request.method == .put)
         #expect(request.url == url)
         #expect(request.fields.map(\.name.name) == ["Host", "X-A", "User-Agent", "Content-Length", "Connection"])
+        // HTTP/2 has no fields of a connection.
+        let stripped = try RequestPreparation.requestWithoutConnectionFields(of: head.bytes)
+        #expect(stripped.fields.map(\.name.name) == ["Host", "X-A", "User-Agent", "Content-Length"])
     }
 }

@@ -92,7 +92,7 @@ import Testing
     /// A server that reads as fast as the client sends does not keep the client's loop from other work.
     @Test func oneStepSendsABoundedPartOfABody() async throws {
         // A step may begin with the rest of a piece.
-        let (total, limit) = (Int64(64 << 20), Int64((HTTP1Exchange.piecesPerTurn + 1) * ReadStream.chunkSize))
+        let (total, limit) = (Int64(64 << 20), Int64((RequestSender.piecesPerTurn + 1) * ReadStream.chunkSize))
         var configuration = HTTPServer.Configuration.patient
         configuration.limits.bodyLength = total
         let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)

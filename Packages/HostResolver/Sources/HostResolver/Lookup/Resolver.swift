@@ -106,28 +106,6 @@ extension Resolver {
     }
 }
 
-/// Addresses without duplicates, in the order of their arrival.
-struct UniqueAddresses {
-    private(set) var all: [IPAddress] = []
-    private var known: Set<IPAddress> = []
-
-    /// Appends the addresses that are new, as long as there are fewer than `limit` in all.
-    mutating func append(_ addresses: some Sequence<IPAddress>, upTo limit: Int = .max) {
-        for address in addresses {
-            guard all.count < limit else { return }
-            append(address)
-        }
-    }
-
-    /// Appends an address; returns whether it is new.
-    @discardableResult
-    mutating func append(_ address: IPAddress) -> Bool {
-        guard known.insert(address).inserted else { return false }
-        all.append(address)
-        return true
-    }
-}
-
 /// A type that finds the names of addresses and the canonical names of hosts.
 ///
 /// ```swift
@@ -164,6 +142,12 @@ extension ReverseResolver {
 
 /// A request for a host's addresses.
 public struct AddressRequest: Hashable, Sendable {
+    /// How long a lookup of all addresses waits for the second family, once the first one has answered with addresses: 1 s.
+    ///
+    /// Some firewalls and home routers drop the queries for IPv6 addresses. Without this limit, every lookup behind one would last until the
+    /// resolver gives up, which takes the C library 15 s.
+    public static let secondFamilyTime: Duration = .seconds(1)
+
     /// The host to look up.
     public var name: HostName
     /// The requested address families.
@@ -186,9 +170,11 @@ public struct AddressRequest: Hashable, Sendable {
 
     /// The ways to deliver addresses.
     public enum Delivery: Hashable, Sendable {
-        /// One batch with all addresses, in the order of RFC 6724.
+        /// One batch with all addresses, in the order of RFC 6724. It lacks a family that has not answered within
+        /// ``AddressRequest/secondFamilyTime``.
         case whenComplete
-        /// One batch as soon as each family has answered (RFC 8305 §3), each sorted in itself.
+        /// One batch as soon as each family has answered (RFC 8305 §3), each sorted in itself. The caller decides how long to wait for the
+        /// second one.
         case asTheyCome
     }
 }

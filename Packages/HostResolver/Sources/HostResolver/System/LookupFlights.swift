@@ -192,3 +192,16 @@ extension LookupFlights {
         }
     }
 }
+
+extension ResolverError {
+    /// Creates an error for a call that no thread could make.
+    fileprivate init(_ refusal: BlockingThreads.Refusal) {
+        let busy = ResolverError(
+            .busy, detail: "\(SystemResolver.maximumWaitingLookups) lookups are already waiting for a thread")
+        switch refusal {
+        case .queueIsFull: self = busy
+        case .noThread(let number): self.init(errno: number)
+        @unknown default: self = busy
+        }
+    }
+}

@@ -32,7 +32,7 @@ struct SystemCalls: Sendable {
         }
     }
 
-    /// The addresses of a list, in its order and without duplicates; at most ``WireResolver/addressLimit`` of each
+    /// The addresses of a list, in its order and without duplicates; at most ``UniqueAddresses/familyLimit`` of each
     /// family, because an answer over TCP can hold thousands.
     static func addresses(in list: UnsafeMutablePointer<addrinfo>) -> [IPAddress] {
         var found = UniqueAddresses()
@@ -41,7 +41,7 @@ struct SystemCalls: Sendable {
         while let info = next?.pointee {
             next = info.ai_next
             let bytes = UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen))
-            guard counts[info.ai_family, default: 0] < WireResolver.addressLimit,
+            guard counts[info.ai_family, default: 0] < UniqueAddresses.familyLimit,
                 let address = SocketAddress(decoding: bytes)?.ipAddress, found.append(address)
             else { continue }
             counts[info.ai_family, default: 0] += 1

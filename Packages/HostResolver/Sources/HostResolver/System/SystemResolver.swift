@@ -18,6 +18,10 @@ internal import EventLoops
 /// If both families are requested, a family of which this machine has no address is omitted, as with `AI_ADDRCONFIG`.
 /// It is not omitted if the host has no other addresses, or if the machine has only loopback addresses. A lookup returns
 /// at most ``WireResolver/addressLimit`` addresses of each family.
+///
+/// The C library waits for both families, up to 15 s for IPv6 where a firewall drops the queries. If it has not answered within
+/// ``AddressRequest/secondFamilyTime``, IPv4 is looked up by itself as well. Its addresses are the answer if IPv6 takes as long again.
+/// A blocking lookup without a deadline is one call, and lasts as long.
 public final class SystemResolver: Resolver, ReverseResolver {
     /// The shared resolver of this process.
     public static let shared = SystemResolver()
@@ -40,6 +44,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
 
     private let calls: SystemCalls
     private let reverseTimeout: Duration
+    private let secondFamilyTime: Duration
     private let lookups: LookupFlights<Question, [IPAddress]>
     private let reverse: LookupFlights<NameQuery, [String]>
 
@@ -49,9 +54,13 @@ public final class SystemResolver: Resolver, ReverseResolver {
         self.init(calls: .libc, threads: threads)
     }
 
-    init(calls: SystemCalls, threads: BlockingThreads, reverseTimeout: Duration = SystemResolver.reverseTimeout) {
+    init(
+        calls: SystemCalls, threads: BlockingThreads, reverseTimeout: Duration = SystemResolver.reverseTimeout,
+        secondFamilyTime: Duration = AddressRequest.secondFamilyTime
+    ) {
         self.calls = calls
         self.reverseTimeout = reverseTimeout
+        self.secondFamilyTime = secondFamilyTime
         lookups = LookupFlights(threads: threads) { Self.addresses($0, calls) }
         reverse = LookupFlights(threads: threads) { calls.names($0) }
     }
@@ -68,12 +77,23 @@ public final class SystemResolver: Resolver, ReverseResolver {
             EventLoop.shared.execute { delivery.receive(answer, for: request.families) }
             return LookupToken { delivery.close() }
         }
-        let tokens = familiesPerCall(for: request).map { families in
+        let families = familiesPerCall(for: request)
+        // One call for both families waits for both.
+        var second: Task<Void, Never>?
+        if families == [.all] {
+            second = Task(executorPreference: EventLoop.shared) { [self] in
+                await deliverIPv4(of: request, to: delivery)
+            }
+        }
+        let tokens = families.map { families in
             lookups.ask(Question(name: request.name.description, families: families), until: request.deadline) {
+                [second] in
+                second?.cancel()
                 delivery.receive($0, for: families)
             }
         }
-        return LookupToken {
+        return LookupToken { [second] in
+            second?.cancel()
             for token in tokens { token.cancel() }
             return delivery.close()
         }
@@ -85,17 +105,11 @@ public final class SystemResolver: Resolver, ReverseResolver {
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func blockingAddresses(_ request: AddressRequest) throws(ResolverError) -> [IPAddress] {
         if let answer = localAnswer(to: request) { return try answer.get() }
+        guard request.deadline == nil else {
+            return try waitForLookup(name: request.name.description) { startAddresses(request, $0) }
+        }
         let question = Question(name: request.name.description, families: request.families)
-        if request.deadline == nil {
-            return try lookups.askOnCallingThread(question) { Self.addresses(question, calls) }.get()
-        }
-        do throws(ResolverError) {
-            return try waitForLookup(name: question.name) {
-                lookups.ask(question, until: request.deadline, handler: $0)
-            }
-        } catch {
-            throw error.about(question.name)
-        }
+        return try lookups.askOnCallingThread(question) { Self.addresses(question, calls) }.get()
     }
 
     /// Starts a reverse lookup, or a lookup of a canonical name, by the rules of ``Resolver/start(_:_:)``.
@@ -132,10 +146,24 @@ extension SystemResolver {
         return .failure(ResolverError(.noData, name: name.description))
     }
 
+    /// Delivers the IPv4 addresses alone if the call for both families takes too long. A failure is that call's to report.
+    private nonisolated(nonsending) func deliverIPv4(of request: AddressRequest, to delivery: AddressDelivery) async {
+        do {
+            try await EventLoop.shared.sleep(for: secondFamilyTime)
+            guard FamilyChoice(wanted: .all, configured: calls.configuredFamilies()).first == .all else { return }
+            let found = try await addresses(AddressRequest(request.name, families: .v4, until: request.deadline))
+            try await EventLoop.shared.sleep(for: secondFamilyTime)
+            delivery.receive(.success(found), for: .all)
+        } catch {}
+    }
+
     /// Returns the families of each separate call: one call per family if the faster one must not wait and no family is
-    /// omitted.
+    /// omitted. A host in the hosts file has no other addresses, so the families are not looked up apart: the C library would look for a
+    /// family that the file lacks in the DNS.
     private func familiesPerCall(for request: AddressRequest) -> [AddressFamilies] {
-        guard request.delivery == .asTheyCome, request.families == .all else { return [request.families] }
+        guard request.delivery == .asTheyCome, request.families == .all,
+            calls.hosts().addresses(of: request.name.ascii).isEmpty
+        else { return [request.families] }
         let choice = FamilyChoice(wanted: .all, configured: calls.configuredFamilies())
         return choice.first == .all ? [.v6, .v4] : [.all]
     }

@@ -18,19 +18,23 @@ public struct DNSAnswer: Hashable, Sendable {
     public let timeToLive: UInt32
     /// Whether the server claims to have validated the signatures, and the configuration trusts it (`trust-ad`).
     public let isAuthenticated: Bool
+    /// Whether ``records`` may be only some of the name's: the answers over UDP were truncated, and no server gave a whole one over TCP.
+    /// Such an answer is not cached.
+    public let isTruncated: Bool
     /// The servers that were queried, in order; empty if the answer is from the cache.
     public let servers: [ServerOutcome]
 
     /// Creates an answer.
     public init(
         records: [DNSRecord], canonicalName: DNSName, aliases: [DNSName] = [], timeToLive: UInt32,
-        isAuthenticated: Bool = false, servers: [ServerOutcome] = []
+        isAuthenticated: Bool = false, isTruncated: Bool = false, servers: [ServerOutcome] = []
     ) {
         self.records = records
         self.canonicalName = canonicalName
         self.aliases = aliases
         self.timeToLive = timeToLive
         self.isAuthenticated = isAuthenticated
+        self.isTruncated = isTruncated
         self.servers = servers
     }
 
@@ -67,6 +71,7 @@ struct DNSAnswerMachine {
     private var aliases: [DNSName] = []
     private var timeToLive: UInt32 = .max
     private var isAuthenticated = true
+    private var isTruncated = false
 
     init(_ question: DNSQuestion, trustsAuthenticatedData: Bool) {
         self.question = question
@@ -88,11 +93,13 @@ struct DNSAnswerMachine {
             }
             timeToLive = min(timeToLive, chain.timeToLive)
             isAuthenticated = isAuthenticated && message.header.isAuthenticated
+            isTruncated = isTruncated || message.header.isTruncated
             if !chain.records.isEmpty {
                 return .found(
                     DNSAnswer(
                         records: chain.records, canonicalName: chain.end, aliases: aliases, timeToLive: timeToLive,
-                        isAuthenticated: isAuthenticated && trustsAuthenticatedData, servers: servers))
+                        isAuthenticated: isAuthenticated && trustsAuthenticatedData, isTruncated: isTruncated,
+                        servers: servers))
             }
             let negativeTime = Self.negativeTime(in: message, for: chain.end).map { min($0, timeToLive) }
             if message.responseCode == .nameError {

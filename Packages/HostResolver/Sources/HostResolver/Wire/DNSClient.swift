@@ -175,8 +175,8 @@ struct DNSCache: Sendable {
         return entry.answer.map { $0.aged(by: age) }
     }
 
-    /// Stores a positive answer for its time to live, or a negative one for `negativeTime`. An answer with a time of 0
-    /// is not stored.
+    /// Stores a positive answer for its time to live, or a negative one for `negativeTime`. A truncated answer (RFC 1035 §7.4),
+    /// or one with a time of 0, is not stored.
     mutating func store(
         _ answer: Result<DNSAnswer, ResolverError>, negativeTime: UInt32?, to question: DNSQuestion,
         now: ContinuousClock.Instant
@@ -184,6 +184,7 @@ struct DNSCache: Sendable {
         let time: Duration
         switch answer {
         case .success(let answer):
+            guard !answer.isTruncated else { return }
             time = min(.seconds(answer.timeToLive), Self.maximumTime)
         case .failure(let error):
             guard error.code == .hostNotFound || error.code == .noData, let negativeTime else { return }

@@ -17,6 +17,9 @@ internal import DNSWire
 /// a random case, with a new ID and port: the answer is accepted if it agrees with the first one, which an attacker would have had to
 /// forge as well. The server is then reported (``foldingServer``), so that the next queries have no random case.
 ///
+/// A truncated answer is fetched again over TCP. Its records are kept: if every server has failed in the first round or later, they are the
+/// result, still marked as truncated. They may be too few, but the caller would have none otherwise.
+///
 /// An answer is accepted only from the queried server, with the ID of the query, marked as an answer, with our one
 /// question, whose letters have the random case of the query (RFC 5452 §9, draft-vixie-dnsext-dns0x20). The driver adds
 /// a random port by using a new socket for each transmission. All other datagrams are ignored, so an attacker can
@@ -106,6 +109,8 @@ struct DNSQueryMachine {
     /// When the server is queried without EDNS if it has not answered by then; nil if the last query has none.
     private var silenceEnd: ContinuousClock.Instant?
     private var sent: [Sent] = []
+    /// The truncated answer with the most records of the type, for the case that no server gives a whole one.
+    private var truncated: DNSMessage?
     private var result: Result<DNSMessage, ResolverError>?
 
     /// Creates a query.
@@ -163,6 +168,7 @@ struct DNSQueryMachine {
             return
         }
         if head.header.isTruncated, query.transport == .udp {
+            if sent[number].expected == nil, let message = usableAnswer(in: bytes) { keep(message, query) }
             if isCurrent { retryOverTCP() }
             return
         }
@@ -245,6 +251,15 @@ extension DNSQueryMachine {
         return bytes
     }
 
+    /// Keeps a truncated answer if it has more records of the type, at the end of its aliases, than the one that is kept.
+    private mutating func keep(_ message: DNSMessage, _ query: Transmission) {
+        func count(_ message: DNSMessage) -> Int {
+            (try? DNSAliasChain(from: question, in: message.answers).records.count) ?? 0
+        }
+        let isSound = message.responseCode == .noError && !(query.hasEDNS && message.misplacesEDNS)
+        if isSound, count(message) > (truncated.map(count) ?? 0) { truncated = message }
+    }
+
     private mutating func retryOverTCP() {
         transport = .tcp
         mustSend = true
@@ -316,11 +331,12 @@ extension DNSQueryMachine {
         return transmission
     }
 
+    private var serverCount: Int { turns.count / max(configuration.attempts, 1) }
+
     /// The time limit of the current turn. In the first round, each server has the configured time. Each later round
     /// doubles the time and divides it among the servers, which have one second each at least, or the configured time
     /// if it is less.
     private var timeLimit: Duration {
-        let serverCount = turns.count / max(configuration.attempts, 1)
         let round = turn / serverCount
         if round == 0 { return configuration.timeout }
         return max(configuration.timeout * (1 << round) / serverCount, min(configuration.timeout, .seconds(1)))
@@ -331,8 +347,9 @@ extension DNSQueryMachine {
         outcomes.append(ServerOutcome(server: turns[turn], result: outcome, elapsed: start.duration(to: now)))
         turn += 1
         (turnEnd, silenceEnd) = (nil, nil)
-        guard turn < turns.count else {
-            result = .failure(failure)
+        // A second round would only add to the wait for what has arrived.
+        guard turn < (truncated == nil ? turns.count : serverCount) else {
+            result = truncated.map(Result.success) ?? .failure(failure)
             return
         }
         transport = configuration.usesTCPOnly ? .tcp : .udp

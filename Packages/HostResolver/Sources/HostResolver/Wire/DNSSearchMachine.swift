@@ -1,4 +1,5 @@
 internal import DNSWire
+internal import EventLoops
 internal import Glibc
 
 /// The search for a short name: the candidates of the search list, one after another (resolv.conf(5), `search`).
@@ -70,20 +71,33 @@ struct AddressSearch: Sendable {
         delivery.receive(.failure(search.result), for: request.families)
     }
 
-    /// Queries each family. If the request allows it, delivers each family's addresses as soon as they arrive.
+    /// Queries each family. If the request allows it, delivers each family's addresses as soon as they arrive; otherwise the time for the
+    /// second family begins then.
     private nonisolated(nonsending) func ask(_ name: DNSName) async -> [FamilyAnswer] {
         let families = [AddressFamilies.v6, .v4].filter { request.families.contains($0) }
-        return await withTaskGroup(of: FamilyAnswer.self) { group in
+        // Nil when the time is over.
+        return await withTaskGroup(of: FamilyAnswer?.self) { group in
             for family in families {
                 group.addTask { (family, await addresses(family, of: name)) }
             }
             var answers: [FamilyAnswer] = []
-            for await answer in group {
+            while answers.count < families.count, let next = await group.next() {
+                guard let answer = next else {
+                    group.cancelAll()
+                    continue
+                }
                 answers.append(answer)
-                if request.delivery == .asTheyCome, case .success = answer.result {
+                guard case .success = answer.result else { continue }
+                if request.delivery == .asTheyCome {
                     delivery.receive(answer.result.map(Self.sorted), for: answer.family)
+                } else if answers.count < families.count {
+                    group.addTask {
+                        try? await EventLoop.shared.sleep(for: resolver.secondFamilyTime)
+                        return nil
+                    }
                 }
             }
+            group.cancelAll()
             return answers
         }
     }
@@ -95,7 +109,7 @@ struct AddressSearch: Sendable {
             let answer = try await resolver.records(
                 family == .v4 ? .a : .aaaa, of: name, until: request.deadline)
             var found = UniqueAddresses()
-            found.append(answer.records.lazy.compactMap(\.data.address), upTo: WireResolver.addressLimit)
+            found.append(answer.records.lazy.compactMap(\.data.address), upTo: UniqueAddresses.familyLimit)
             return .success(found.all)
         } catch {
             return .failure(error)

@@ -28,11 +28,12 @@ public final class WireResolver: Resolver, ReverseResolver {
     /// The maximum number of addresses of each family that a lookup of addresses returns.
     ///
     /// The first ones of an answer count. An answer over TCP can hold thousands, and sorting needs a system call for each.
-    public static let addressLimit = 64
+    public static let addressLimit = UniqueAddresses.familyLimit
 
     let client: DNSClient
     private let fixedHosts: HostsFile?
     private let reverseTimeout: Duration
+    let secondFamilyTime: Duration
     private let flights: LookupFlights<DNSQuestion, DNSAnswer>
 
     /// Creates a resolver.
@@ -48,11 +49,15 @@ public final class WireResolver: Resolver, ReverseResolver {
             configuration: configuration, hosts: hosts, cacheLimit: cacheLimit, reverseTimeout: Self.reverseTimeout)
     }
 
-    init(configuration: ResolverConfiguration?, hosts: HostsFile?, cacheLimit: Int, reverseTimeout: Duration) {
+    init(
+        configuration: ResolverConfiguration?, hosts: HostsFile?, cacheLimit: Int, reverseTimeout: Duration,
+        secondFamilyTime: Duration = AddressRequest.secondFamilyTime
+    ) {
         let client = DNSClient(configuration: configuration, cacheLimit: cacheLimit)
         self.client = client
         fixedHosts = hosts
         self.reverseTimeout = reverseTimeout
+        self.secondFamilyTime = secondFamilyTime
         flights = LookupFlights { question, complete in
             let task = Task(executorPreference: EventLoop.shared) { complete(await client.answer(to: question)) }
             return LookupToken {

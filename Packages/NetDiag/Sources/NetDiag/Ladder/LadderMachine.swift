@@ -408,3 +408,34 @@ extension LadderMachine {
         return rungs
     }
 }
+
+extension LadderMachine {
+    /// The rung whose time a probe measures; nil for a probe that only explains a failure.
+    static func rung(of probe: Probe, _ target: DiagnosisTarget) -> Rung? {
+        switch probe {
+        case .environment: .link
+        case .route: .route
+        case .lookup: .name
+        case .connect: target.proxy == nil ? .connection : .proxy
+        case .ping: .gateway
+        case .exchange: target.rungs.contains(.answer) ? .answer : target.rungs.contains(.security) ? .security : nil
+        case .nameServer, .nonexistentName, .neighbors, .path, .packetSizes, .alternative, .inspection, .plainPage: nil
+        }
+    }
+
+    /// The times and addresses of the rungs.
+    var measured: [Rung: RungMeasurement] {
+        var measured = times.mapValues { RungMeasurement(time: $0) }
+        func set(_ address: String?, for rung: Rung) {
+            guard let address, !address.isEmpty else { return }
+            measured[rung, default: RungMeasurement()].address = address
+        }
+        if case .success(let found)? = facts.lookup {
+            let shown = found.prefix(RungMeasurement.addressLimit).map(\.description).joined(separator: ", ")
+            set(found.count > RungMeasurement.addressLimit ? shown + ", …" : shown, for: .name)
+        }
+        let first = facts.connected.map(\.description).min() ?? facts.connections.keys.map(\.description).min()
+        set(first, for: target.proxy == nil ? .connection : .proxy)
+        return measured
+    }
+}

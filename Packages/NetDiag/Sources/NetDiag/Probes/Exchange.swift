@@ -4,8 +4,6 @@ internal import HTTPMessage
 /// An exchange with the target over a new connection: the proxy's handshake, TLS, and one request without credentials or
 /// cookies, of whose answer only the head is read. Redirects are followed within the same origin only, to detect loops.
 struct Exchange: Sendable {
-    /// The maximum number of interim responses (status 1xx).
-    static let maxInterimResponses = 16
     /// The maximum number of redirects within the origin.
     static let maxRedirects = 10
     /// The maximum number of bytes of an FTP greeting.
@@ -179,7 +177,7 @@ struct Exchange: Sendable {
         let reply: ExchangeOutcome
         var rest: [UInt8] = []
         do throws(StreamError) {
-            let hostAndPort = target.hostAndPort
+            let hostAndPort = try TunnelTarget(host: host, port: target.port).description
             let text = "CONNECT \(hostAndPort) HTTP/1.1\r\nHost: \(hostAndPort)\r\nUser-Agent: NetKit-diagnosis\r\n\r\n"
             try await pair.output.writeAll(Array(text.utf8))
             reply = try await answer(from: pair.input, rest: &rest)
@@ -236,40 +234,28 @@ struct Exchange: Sendable {
         return request.serialized()
     }
 
-    /// Reads the head of the final response. `bytes` becomes what arrived behind it.
+    /// Reads the head of the final response. `rest` becomes what arrived behind it.
     private func answer(
-        from input: ReadStream, rest bytes: inout [UInt8]
+        from input: ReadStream, rest: inout [UInt8]
     ) async throws(StreamError) -> ExchangeOutcome {
-        var parser = HeadParser(.response, leniency: .client)
+        var parser = FinalHeadParser(leniency: .client)
         var buffer = [UInt8](repeating: 0, count: 4096)
         // One limit for the whole head: a server must not delay it byte by byte, or with interim responses without end.
         let end = min(deadline, .now + options.responseTimeout)
-        var interim = 0
         while true {
-            var final: HTTPResponse?
-            do throws(HTTPMessageError) {
-                while final == nil, case .complete(let length) = try parser.parse(bytes.span.bytes) {
-                    let head = try parser.makeResponse(from: bytes.span.bytes)
-                    bytes.removeFirst(length)
-                    parser.reset()
-                    if head.status.code >= 200 { final = head }
-                    interim += 1  // the final response follows (RFC 9110 §15.2)
-                    if interim > Exchange.maxInterimResponses { return .wrongProtocol }
-                }
-            } catch {
-                return .wrongProtocol
-            }
-            if let final {
-                var answer = ExchangeAnswer(final)
-                if let limit = target.bodyLimit, answer.status == 200 {
-                    answer.body = try await body(of: final, upTo: limit, from: input, after: bytes, until: end)
-                }
-                return .answered(answer)
-            }
             try input.set(.readTimeout, to: try left(until: end))
             let count = try await input.read(into: &buffer)
-            guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .wrongProtocol }
-            bytes += buffer[..<count]
+            guard count > 0 else { return parser.surplus.isEmpty ? .unanswered(.closedByServer) : .wrongProtocol }
+            let final: HTTPResponse?
+            do throws(HTTPMessageError) { final = try parser.receive(buffer[..<count]) } catch { return .wrongProtocol }
+            guard let final else { continue }
+            if final.status == .switchingProtocols { return .wrongProtocol }
+            rest = parser.surplus
+            var answer = ExchangeAnswer(final)
+            if let limit = target.bodyLimit, answer.status == 200 {
+                answer.body = try await body(of: final, upTo: limit, from: input, after: rest, until: end)
+            }
+            return .answered(answer)
         }
     }
 
@@ -336,70 +322,10 @@ extension Exchange {
     }
 }
 
-extension ExchangeAnswer {
-    init(_ head: HTTPResponse) {
-        let challenges = head.fields.values(for: .wwwAuthenticate)
-        self.init(
-            status: head.status.code, location: head.fields[.location],
-            schemes: challenges.prefix(8).map { String($0.prefix { $0 != " " && $0 != "," }) },
-            time: head.fields[.date].flatMap(HTTPClock.seconds), setsCookie: head.fields.contains(.setCookie))
-        retryAfter = head.fields[.retryAfter]
-    }
-}
-
 extension StreamError {
     fileprivate static let closedByServer = StreamError(
         posix: ECONNRESET,
         Sentence("diag.closedByServer", "The server closed the connection without answering."))
-}
-
-/// The outcome of an exchange over a connection.
-enum ExchangeOutcome: Sendable, Hashable {
-    /// The connection is ready, with TLS if the target requires it, and the target's protocol needs no further exchange.
-    case connected
-    /// The TLS handshake failed.
-    case tlsFailed(StreamError)
-    /// The server sent an HTTP response.
-    case answered(ExchangeAnswer)
-    /// The redirects form a loop; `wantsCookie` if one of the responses set a cookie.
-    case redirectLoop(to: String, wantsCookie: Bool)
-    /// An FTP server sent a greeting with this code.
-    case greeted(Int)
-    /// The server speaks another protocol than the URL's.
-    case wrongProtocol
-    /// The port expects TLS, which the URL does not use.
-    case expectsTLS
-    /// The server did not answer.
-    case unanswered(StreamError)
-    /// The proxy refused the connection with this HTTP status.
-    case proxyRefused(status: Int)
-    /// The handshake with the proxy failed.
-    case proxyFailed(StreamError)
-}
-
-/// The relevant parts of an HTTP response.
-struct ExchangeAnswer: Sendable, Hashable {
-    var status: Int
-    /// The value of the `Location` field.
-    var location: String?
-    /// The names of the authentication schemes that the server offers.
-    var schemes: [String] = []
-    /// The time of the server's clock, in seconds since 1970.
-    var time: Int64?
-    /// Whether the response sets a cookie.
-    var setsCookie = false
-    /// The value of the `Retry-After` field: seconds or a date.
-    var retryAfter: String?
-    /// The body, if the target has a ``DiagnosisTarget/bodyLimit``.
-    var body: [UInt8] = []
-
-    init(status: Int, location: String? = nil, schemes: [String] = [], time: Int64? = nil, setsCookie: Bool = false) {
-        self.status = status
-        self.location = location
-        self.schemes = schemes
-        self.time = time
-        self.setsCookie = setsCookie
-    }
 }
 
 /// Decodes the body of an HTTP response, up to a limit. Does no I/O.
@@ -451,37 +377,5 @@ extension StreamError {
         StreamError(
             posix: EPROTO, Sentence("diag.brokenBody", "The response body is malformed: %1.", "\(error)"),
             underlying: error)
-    }
-}
-
-extension ExchangeOutcome {
-    /// Whether the exchange timed out.
-    var isTimeout: Bool {
-        switch self {
-        case .unanswered(let error), .tlsFailed(let error): error.isPOSIX(ETIMEDOUT)
-        case .connected, .answered, .redirectLoop, .greeted, .wrongProtocol, .expectsTLS, .proxyRefused, .proxyFailed:
-            false
-        }
-    }
-
-    /// Whether the intended server answered.
-    var isSuccess: Bool {
-        switch self {
-        case .connected, .answered, .greeted: true
-        case .tlsFailed, .redirectLoop, .wrongProtocol, .expectsTLS, .unanswered, .proxyRefused, .proxyFailed: false
-        }
-    }
-}
-
-extension StreamError {
-    /// Whether a certificate was rejected because of its dates.
-    var isAboutDates: Bool {
-        [.certificateExpired, .certificateNotYetValid].contains(tlsFailure)
-    }
-
-    /// Whether the server's certificate was rejected.
-    var isAboutCertificate: Bool {
-        isAboutDates
-            || [.unknownRoot, .noRoot, .invalidChain, .badCertificate, .hostNameMismatch].contains(tlsFailure)
     }
 }

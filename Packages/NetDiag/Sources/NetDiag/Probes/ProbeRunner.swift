@@ -78,6 +78,8 @@ struct ProbeRunner: Sendable {
     ) async -> Result<[IPAddress], ResolverError> {
         do throws(ResolverError) {
             let answer = try await resolver.records(type, of: name, until: deadline)
+            // Other programs may reject such an answer, so it is a fault of the server.
+            if answer.isTruncated { return .failure(ResolverError(.temporaryFailure, servers: answer.servers)) }
             return .success(answer.records.compactMap(\.data.address))
         } catch {
             return .failure(error)

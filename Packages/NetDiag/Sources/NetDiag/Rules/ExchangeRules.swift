@@ -80,7 +80,7 @@ enum ExchangeRules {
         guard let time = seen.serverTime, seen.validity.contains(time), !seen.validity.contains(seen.ownTime) else {
             return nil
         }
-        return (HTTPClock.text(seen.ownTime), HTTPClock.text(time))
+        return ("\(HTTPDate(secondsSinceEpoch: seen.ownTime))", "\(HTTPDate(secondsSinceEpoch: time))")
     }
 
     // MARK: Answers
@@ -215,11 +215,6 @@ enum PortalRules {
     }
 }
 
-extension ExchangeAnswer {
-    /// Whether the answer is a temporary redirect (RFC 9110 §15.4).
-    var isTemporaryMove: Bool { [302, 303, 307].contains(status) }
-}
-
 /// Programs and devices that intercept TLS, by the names in the certificates that they issue.
 enum Interceptors {
     private static let names = [
@@ -238,11 +233,15 @@ enum Interceptors {
     }
 }
 
-/// Dates in the format of HTTP (RFC 9110 §5.6.7).
-enum HTTPClock {
-    /// The date in `text`, in seconds since 1970; nil if it is not a date.
-    static func seconds(_ text: String) -> Int64? { HTTPDate(text)?.secondsSinceEpoch }
+extension StreamError {
+    /// Whether a certificate was rejected because of its dates.
+    var isAboutDates: Bool {
+        [.certificateExpired, .certificateNotYetValid].contains(tlsFailure)
+    }
 
-    /// Formats a date: `Sun, 06 Nov 1994 08:49:37 GMT`.
-    static func text(_ seconds: Int64) -> String { "\(HTTPDate(secondsSinceEpoch: seconds))" }
+    /// Whether the server's certificate was rejected.
+    var isAboutCertificate: Bool {
+        isAboutDates
+            || [.unknownRoot, .noRoot, .invalidChain, .badCertificate, .hostNameMismatch].contains(tlsFailure)
+    }
 }

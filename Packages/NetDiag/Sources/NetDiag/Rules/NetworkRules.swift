@@ -1,3 +1,5 @@
+internal import HTTPMessage
+
 /// Findings about interfaces, carriers and addresses.
 enum LinkRules {
     /// The faults of this machine's links and addresses that concern sending to `host` over `families`.
@@ -34,7 +36,7 @@ enum LinkRules {
         }
         if let lease = expiredLeases.first(where: { lease in connected.contains { $0.name == lease.interface } }) {
             let sentence = Sentence.leaseExpired(
-                "\(lease.address)", lease.interface, HTTPClock.text(lease.expiry))
+                "\(lease.address)", lease.interface, "\(HTTPDate(secondsSinceEpoch: lease.expiry))")
             return findings + [Finding(.leaseExpired, .failure, sentence, evidence: evidence)]
         }
         let linkLocal = connected.flatMap(\.addresses).filter(\.address.isLinkLocal)

@@ -80,7 +80,7 @@ import Testing
             try await exchange.respond(.ok, body: Array("in".utf8))
         } _: { port in
             var configuration = HTTPSession.Configuration()
-            configuration.stores = CredentialStores(origins: [], proxies: [])
+            configuration.stores = CredentialSearchList(origins: [], proxies: [])
             configuration.options.pool = HTTPConnectionPool()
             configuration.prompt = { question in
                 .init(user: "ann", password: question.failure == nil ? "wrong" : "right")

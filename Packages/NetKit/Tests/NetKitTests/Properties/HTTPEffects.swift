@@ -64,6 +64,17 @@ extension PropertyEffect {
             try stream.open()
             return try await stream.response().status.code == 204 && target.connections == 1
         },
+        http(#"http(\.versions)"#) {
+            let usual = try await request { _ in }
+            let server = try AnsweringServer(none)
+            let stream = try ReadStream(httpURL: url(server))
+            try stream.set(.http(\.versions), to: .http2)
+            try stream.open()
+            // The answer to the preface of HTTP/2 is one of HTTP/1.1.
+            let failure = await #expect(throws: StreamError.self) { try await stream.response() }
+            let preface = server.requests.first?.hasPrefix("PRI * HTTP/2.0\r\n")
+            return usual.contains(" HTTP/1.1\r\n") && preface == true && failure != nil
+        },
         http(#"http(\.pool)"#) {
             // The server continues to read, so that the connection can be kept.
             let server = try AnsweringServer(none, "")

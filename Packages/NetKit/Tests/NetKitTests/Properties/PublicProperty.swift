@@ -260,6 +260,7 @@ extension PublicProperty {
         .of(#"http(\.proxySettings)"#, .http(\.proxySettings), ProxySettings()),
         .returned("httpResponse", .httpResponse),
         .of(#"http(\.responseTimeout)"#, .http(\.responseTimeout), .seconds(77)),
+        .of(#"http(\.versions)"#, .http(\.versions), .automatic),
         .of(#"http(\.totalTimeout)"#, .http(\.totalTimeout), .seconds(77)),
         .returned("httpTrailers", .httpTrailers),
     ]

@@ -167,7 +167,7 @@ extension Subject {
                 try await stream.opened()
                 if stream.status == .atEnd { return }
                 try await stream.writeAll(Array("datum".utf8))
-                while !mayFinish() { await Task.yield() }
+                while !mayFinish(), !Task.isCancelled { await Task.yield() }
                 try await stream.finish()
                 stream.close()
             case .client(let client):

@@ -329,7 +329,8 @@ typedef void (DNSSD_API *DNSServiceRegisterReply)(
 /// Without a TXT record, the service has one with an empty item. Of a record, the items that RFC 6763 section 6.4 ignores are left out. The callback may be
 /// NULL.
 ///
-/// Returns kDNSServiceErr_Unsupported for a domain other than `local`.
+/// Returns kDNSServiceErr_Unsupported for a domain other than `local`; kDNSServiceErr_BadParam for a TXT record whose last item is cut short, or that is
+/// too long for a packet.
 DNSServiceErrorType DNSSD_API DNSServiceRegister(
     DNSServiceRef *sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, const char *name, const char *regtype, const char *domain, const char *host,
     uint16_t port, uint16_t txtLen, const void *txtRecord, DNSServiceRegisterReply callBack, void *context);
@@ -340,6 +341,8 @@ DNSServiceErrorType DNSSD_API DNSServiceAddRecord(
 
 /// Replaces the data of a record that was added or registered, or, without one (NULL), the TXT record of a service, which keeps its time to live. For other
 /// records, a time to live of 0 is the usual one of the type.
+///
+/// Returns kDNSServiceErr_BadParam for a TXT record of a service whose last item is cut short.
 DNSServiceErrorType DNSSD_API DNSServiceUpdateRecord(
     DNSServiceRef sdRef, DNSRecordRef RecordRef, DNSServiceFlags flags, uint16_t rdlen, const void *rdata, uint32_t ttl);
 

@@ -88,8 +88,15 @@ struct WideAreaMachine: Sendable {
         case .success(let answer):
             (question.isAnswered, question.failures) = (true, 0)
             question.due = now + Self.clamped(.seconds(answer.timeToLive), to: WideAreaRules.repeatInterval)
-            events = Self.changes(from: question.records, to: answer.records)
-            question.records = answer.records
+            var records = answer.records
+            // A truncated answer does not show that a record is gone.
+            if answer.isTruncated {
+                let known = Set(records.map(\.identity))
+                let kept = question.records.lazy.filter { !known.contains($0.identity) }
+                records += kept.prefix(max(0, WideAreaRules.maximumRecordsKept - records.count))
+            }
+            events = Self.changes(from: question.records, to: records)
+            question.records = records
         case .failure(let error) where error.code == .hostNotFound || error.code == .noData:
             if key.type == .srv, question.records.isEmpty {
                 // The name server responsible for the service does not know it.
@@ -177,6 +184,8 @@ extension WideAreaMachine {
 enum WideAreaRules {
     /// The most lookups at the same time; further ones wait.
     static let maximumLookups = 32
+    /// Records that a truncated answer lacks are kept as long as there are no more than these in all.
+    static let maximumRecordsKept = 1024
     /// An answer is looked up again when its time to live ends, within these bounds.
     static let repeatInterval: ClosedRange<Duration> = .seconds(10) ... .seconds(3600)
     /// How long the absence of records is cached.

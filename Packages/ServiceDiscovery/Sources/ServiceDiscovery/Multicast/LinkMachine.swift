@@ -113,7 +113,7 @@ struct LinkMachine {
 
 extension LinkMachine {
     mutating func receive(_ datagram: Datagram, now: DiscoveryTime) {
-        if link.isOwn(datagram.source), echoes.isEcho(datagram.bytes, from: datagram.source, now: now) { return }
+        if link.isOwn(datagram.source), echoes.takeEcho(datagram.bytes, from: datagram.source, now: now) { return }
         counts.packetsReceived += 1
         guard datagram.bytes.count <= limits.packetSize,
             // §11: a packet to the group can only come from the link; others must have a source address of the link.

@@ -12,11 +12,16 @@ final class MulticastSocket: Sendable {
     /// Opens the socket. Other programs may use the same port.
     ///
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/system``, with `errno`.
-    init(family: CInt, loop: EventLoop) throws(ServiceDiscoveryError) {
+    convenience init(family: CInt, loop: EventLoop) throws(ServiceDiscoveryError) {
         let descriptor = netkit_multicast_open(family, MulticastRules.port, 1)
         guard descriptor >= 0 else { throw ServiceDiscoveryError(errno: errno) }
+        self.init(family: family, at: WaitPoint(descriptor: descriptor, ownership: .owned, loop: loop))
+    }
+
+    /// Uses the socket of a wait point.
+    init(family: CInt, at point: WaitPoint) {
         self.family = family
-        point = WaitPoint(descriptor: descriptor, ownership: .owned, loop: loop)
+        self.point = point
     }
 
     deinit { close() }
@@ -182,8 +187,8 @@ struct EchoFilter {
         sent.append(Sent(bytes: bytes, v4: true, v6: true, until: now + Self.memory))
     }
 
-    /// Whether the packet is an echo: true once for each family and sent packet.
-    mutating func isEcho(_ bytes: [UInt8], from address: IPAddress, now: DiscoveryTime) -> Bool {
+    /// Takes the packet for an echo if it is one: once for each family and sent packet. Returns whether it is.
+    mutating func takeEcho(_ bytes: [UInt8], from address: IPAddress, now: DiscoveryTime) -> Bool {
         let isV4 = address.family == .v4
         guard
             let index = sent.firstIndex(where: {

@@ -1,3 +1,4 @@
+public import DNSWire
 public import EventLoops
 
 /// A running search with the elements it has found, read with `await`, by a blocking call, or by polling.
@@ -62,6 +63,12 @@ public final class DiscoveryFeed<Element: Sendable>: Sendable {
         driver.condition.observe(on: target, handler)
     }
 
+    /// The names in received records that the search has skipped, because they are no names of a service or type: a label is not UTF-8, or
+    /// has control characters (RFC 6763 §4.1.1). Each is listed once, in the order of arrival; at most 16.
+    ///
+    /// Such a record costs no other one. The host that sends it has a fault, and its service cannot be found.
+    public var skipped: [DNSName] { driver.skipped }
+
     /// Ends the search. Elements found before can still be read; then follows nil. Idempotent.
     public func stop() {
         driver.stop()
@@ -117,6 +124,12 @@ protocol FeedDriver<Element>: EventSink {
     /// wait. Determined in one step: two calls would miss an element or a failure that arrives between them, and report
     /// the end instead. A failure follows the last element.
     func take() -> Result<Element?, ServiceDiscoveryError>?
+    /// See ``DiscoveryFeed/skipped``. Default: none.
+    var skipped: [DNSName] { get }
     /// Ends the operations.
     func stop()
+}
+
+extension FeedDriver {
+    var skipped: [DNSName] { [] }
 }

@@ -1,6 +1,8 @@
 internal import DNSWire
 
 /// Follows the PTR records of names. Each target stands for a value: a service, a type or a domain.
+///
+/// A target that stands for no value is skipped, and costs no other record.
 struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     /// A record set on one interface, in which a value is known.
     private struct RecordSet: Hashable {
@@ -35,6 +37,7 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
     /// The names of the interfaces with values.
     private var interfaceNames: [UInt32: String] = [:]
     private(set) var waiting: ChangeQueue<Change>
+    private var skippedNames = SkippedNames()
 
     /// - Parameters:
     ///   - names: the names whose PTR records to follow.
@@ -76,7 +79,11 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
         case .added(let record, let interface, let name):
             let set = RecordSet(key: key, interface: interface)
             if let name { interfaceNames[interface] = name }
-            guard let sighting = sighting(record, on: interface), known.insert(sighting, from: set) else { return }
+            guard let sighting = sighting(record, on: interface) else {
+                if case .ptr(let name) = record.data { skippedNames.append(name) }
+                return
+            }
+            guard known.insert(sighting, from: set) else { return }
             append(.found, sighting, on: interface)
         case .removed(let record, let interface):
             let set = RecordSet(key: key, interface: interface)
@@ -85,6 +92,8 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
         case .absent, .published, .announced, .hidden, .failed: break
         }
     }
+
+    var skipped: [DNSName] { skippedNames.all }
 
     func ignores(_ error: ServiceDiscoveryError, of key: RecordKey) -> Bool {
         error.code == .lookupFailed && optional.contains(key)
@@ -110,6 +119,18 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
         waiting.append(
             Change(
                 kind: kind, sighting: sighting, interface: interface, interfaceName: interfaceNames[interface]))
+    }
+}
+
+/// The names that a search has skipped, in the order of arrival.
+private struct SkippedNames {
+    /// Whatever other hosts send, no more names are kept.
+    static let limit = 16
+
+    private(set) var all: [DNSName] = []
+
+    mutating func append(_ name: DNSName) {
+        if all.count < Self.limit, !all.contains(name) { all.append(name) }
     }
 }
 

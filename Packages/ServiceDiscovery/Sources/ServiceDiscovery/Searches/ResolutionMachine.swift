@@ -68,7 +68,7 @@ struct ResolutionMachine: SearchMachine {
         case .added(let record, let interface, let name):
             if let name { zones[interface] = name }
             add(record.data, of: key, on: interface)
-        case .removed(let record, let interface): remove(record.data, of: key, on: interface)
+        case .removed(let record, let interface): remove(record.data, on: interface)
         case .absent: absent.insert(key.type)
         case .published, .announced, .hidden, .failed: break
         }
@@ -134,7 +134,7 @@ struct ResolutionMachine: SearchMachine {
         }
     }
 
-    private mutating func remove(_ data: DNSRecordData, of key: RecordKey, on interface: UInt32) {
+    private mutating func remove(_ data: DNSRecordData, on interface: UInt32) {
         switch data {
         case .srv:
             let old = location?.host

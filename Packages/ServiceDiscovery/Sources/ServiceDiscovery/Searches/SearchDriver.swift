@@ -1,3 +1,4 @@
+internal import DNSWire
 internal import EventLoops
 internal import HostResolver
 
@@ -37,6 +38,8 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
             return state.isOver ? .success(nil) : nil
         }
     }
+
+    var skipped: [DNSName] { state.withLock { $0.machine.skipped } }
 
     func stop() {
         let operations = state.withLock { state in
@@ -161,10 +164,13 @@ protocol SearchMachine: Sendable {
     mutating func ignores(_ error: ServiceDiscoveryError, of key: RecordKey) -> Bool
     /// The next element, if there is one.
     mutating func take() -> Element?
+    /// See ``DiscoveryFeed/skipped``. Default: none.
+    var skipped: [DNSName] { get }
 }
 
 extension SearchMachine {
     var linkQuestions: Set<RecordKey> { [] }
+    var skipped: [DNSName] { [] }
 
     mutating func ignores(_ error: ServiceDiscoveryError, of key: RecordKey) -> Bool { false }
 }

@@ -137,6 +137,8 @@ struct BrowseMachine: SearchMachine {
         services.take()
     }
 
+    var skipped: [DNSName] { services.skipped }
+
     /// Adds or removes a domain to browse.
     private mutating func take(_ change: DiscoveryChange<ServiceDomain>) {
         switch change.kind {

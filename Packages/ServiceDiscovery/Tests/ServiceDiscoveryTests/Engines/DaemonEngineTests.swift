@@ -128,7 +128,9 @@ import Testing
         let events = wait(sink)
         #expect(events == [.failed(ServiceDiscoveryError(errno: EBADF).about("_http._tcp.local."))])
         // The engine ends the operation after the notification.
-        while ScriptedDaemon.state.withLock({ $0.references[1]?.isEnded }) != true { await Task.yield() }
+        while ScriptedDaemon.state.withLock({ $0.references[1]?.isEnded }) != true, !Task.isCancelled {
+            await Task.yield()
+        }
         engine.end(operation)
     }
 

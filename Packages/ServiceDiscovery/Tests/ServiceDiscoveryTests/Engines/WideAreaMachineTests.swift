@@ -43,11 +43,20 @@ import Testing
         return String(decoding: name.labels[0], as: UTF8.self)
     }
 
-    private func answer(_ names: String..., lifetime: UInt32 = 300) -> Result<DNSAnswer, ResolverError> {
+    private func answer(
+        _ names: String..., lifetime: UInt32 = 300, isTruncated: Bool = false
+    ) -> Result<DNSAnswer, ResolverError> {
+        answer(names, lifetime: lifetime, isTruncated: isTruncated)
+    }
+
+    private func answer(
+        _ names: [String], lifetime: UInt32 = 300, isTruncated: Bool
+    ) -> Result<DNSAnswer, ResolverError> {
         let records = names.map { name in
             DNSRecord(key.name, timeToLive: lifetime, .ptr(DNSName("\(name)._http._tcp.example.org")!))
         }
-        return .success(DNSAnswer(records: records, canonicalName: key.name, timeToLive: lifetime))
+        return .success(
+            DNSAnswer(records: records, canonicalName: key.name, timeToLive: lifetime, isTruncated: isTruncated))
     }
 
     @Test mutating func reportsChanges() throws {
@@ -135,6 +144,30 @@ import Testing
         _ = run()
         machine.receive(answer("B"), of: 9, now: now)
         #expect(run().events == ["1 + B", "1 - A"])
+    }
+
+    /// A truncated answer adds services, and removes none. What it lacks is kept up to a limit.
+    @Test mutating func keepsRecordsThatATruncatedAnswerLacks() throws {
+        try machine.query(key, as: 1, now: now)
+        _ = run()
+        machine.receive(answer("A", "B"), of: 1, now: now)
+        _ = run()
+        func events(_ answer: Result<DNSAnswer, ResolverError>) -> [String] {
+            machine.reconfirm(key, now: now)
+            for lookup in run().lookups { machine.receive(answer, of: lookup, now: now) }
+            return run().events
+        }
+        #expect(events(answer("C", "B", isTruncated: true)) == ["1 + C"])
+        #expect(events(answer("A", "C")) == ["1 - B"])
+        var (found, lost) = (2, 0)
+        let count = WideAreaRules.maximumRecordsKept / 2
+        for round in 0..<4 {
+            let names = (0..<count).map { "\(round)-\($0)" }
+            let events = events(answer(names, isTruncated: true))
+            found += events.count { $0.hasPrefix("1 +") }
+            lost += events.count { $0.hasPrefix("1 -") }
+        }
+        #expect(found - lost == WideAreaRules.maximumRecordsKept)
     }
 
     @Test mutating func verifiesAtOnce() throws {

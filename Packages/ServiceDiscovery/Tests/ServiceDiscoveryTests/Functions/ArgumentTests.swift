@@ -289,6 +289,9 @@ struct ArgumentTests {
                 $0.name = Arguments.text(String(repeating: "n", count: 300))
             },
             Mistake("a length without a record", [.DNSServiceRegister]) { $0.textCount = 1 },
+            Mistake("a record whose last item is cut short", [.DNSServiceRegister]) {
+                ($0.text, $0.textCount) = ([1, 97, 3, 98, 61], 5)
+            },
             Mistake("a record that is too long", [.DNSServiceRegister]) { arguments in
                 let items = (100..<400).map { [254] + Array("\($0)=".utf8) + [UInt8](repeating: 7, count: 250) }
                 arguments.text = items.flatMap { $0 }.prefix(65_535) + []
@@ -324,6 +327,7 @@ struct ArgumentTests {
             }
             #expect(update(fitting, fitting.count) == 0 && update(nil, 0) == 0)
             #expect(update(large, large.count) == kDNSServiceErr_BadParam && update(nil, 1) == kDNSServiceErr_BadParam)
+            #expect(update([1, 97, 3, 98, 61], 5) == kDNSServiceErr_BadParam && update([0], 1) == 0)
             for function in [Using.DNSServiceAddRecord, .DNSServiceUpdateRecord] {
                 var given = Arguments()
                 given.text = large

@@ -129,6 +129,19 @@ import Testing
         await #expect(throws: ServiceDiscoveryError.self) { try await socket.receive(limit: 100) { _ in } }
     }
 
+    /// A socket whose errors do not end is not read forever.
+    @Test func repeatedErrorsEndReceiving() async throws {
+        // Not a socket, so that each attempt to receive fails.
+        let descriptor = open("/dev/null", O_RDONLY)
+        try #require(descriptor >= 0)
+        let socket = MulticastSocket(family: AF_INET, at: WaitPoint(descriptor: descriptor, ownership: .owned))
+        defer { socket.close() }
+        let error = await #expect(throws: ServiceDiscoveryError.self) {
+            try await socket.receive(limit: 100) { _ in }
+        }
+        #expect(error?.number == Int(ENOTSOCK))
+    }
+
     /// Receivers drop packets from an address that is not on the link (RFC 6762 §11).
     @Test func packetsOnLoopbackComeFromItsAddress() async throws {
         let socket = try MulticastSocket(family: AF_INET, loop: .shared)

@@ -75,6 +75,37 @@ import Testing
         }
     }
 
+    /// Names that are not UTF-8, or have control characters, in one packet with others: these are found, and the odd ones are listed.
+    @Test func anOddNameCostsNoOtherService() throws {
+        func instance(_ label: [UInt8]) throws -> DNSName {
+            try #require(DNSName(labels: [label] + DNSName.http.labels))
+        }
+        let odd = try [[0xFF, 0x41], [0xC3], [0x41, 0x07], [0xED, 0xA0, 0x80]].map(instance)
+        let names = try [odd[0], instance(Array("One".utf8)), odd[1], odd[2], odd[3], instance(Array("Zwölf".utf8))]
+        let network = SimulatedNetwork(hosts: 1)
+        let id = try network.query(0, .http, .ptr)
+        var packet = DNSMessage.response(DNSRecord(.http, timeToLive: 9, .ptr(odd[0])))
+        packet.answers = names.map { DNSRecord(.http, timeToLive: 9, .ptr($0)) }
+        try network.inject(packet, to: 0)
+        var machine = try BrowseMachine(ServiceType("_http._tcp"), in: .local, listed: [])
+        // The records are refreshed, and one leaves.
+        for _ in 0..<2 {
+            for (operation, event) in network.hosts[0].events where operation == id {
+                machine.receive(event, of: RecordKey(.http, .ptr))
+            }
+        }
+        machine.receive(.removed(packet.answers[0], interface: 1), of: RecordKey(.http, .ptr))
+        var found: [String] = []
+        while let change = machine.take() { found.append("\(change.kind) \(change.value.name)") }
+        #expect(found == ["found One", "found Zwölf"])
+        #expect(machine.skipped == odd)
+        for number in UInt8(0)..<100 {
+            let record = DNSRecord(.http, timeToLive: 9, .ptr(try instance([0xFF, number])))
+            machine.receive(.added(record, interface: 1, named: nil), of: record.key)
+        }
+        #expect(machine.skipped.count == 16 && Array(machine.skipped.prefix(4)) == odd)
+    }
+
     /// A domain remains as long as one of the lists names it.
     @Test func keepsDomainsNamedByAnyList() throws {
         let names = [name("b._dns-sd._udp.local"), name("lb._dns-sd._udp.local")]

@@ -65,6 +65,17 @@ import Testing
         #expect(throws: failure) { try publisher.names.next() }
     }
 
+    @Test func aFeedListsTheNamesThatItSkips() throws {
+        let engine = ScriptedEngine()
+        let services = try ServiceBrowser(ServiceType("_http._tcp"), engine: DiscoveryEngine(engine)).start()
+        let types = try ServiceTypeBrowser(engine: DiscoveryEngine(engine)).start()
+        let odd = try #require(DNSName(labels: [[0x5F, 0xFF]] + DNSName.http.labels.dropFirst()))
+        #expect(services.skipped.isEmpty && types.skipped.isEmpty)
+        engine.report(.added(DNSRecord(.http, timeToLive: 9, .ptr(odd)), interface: 1, named: nil))
+        #expect(services.skipped == [odd] && types.skipped == [odd])
+        #expect(try services.tryNext() == nil && types.tryNext() == nil)
+    }
+
     /// The engine reports the known records while a query begins.
     @Test func aSearchTakesTheEventsOfAQueryThatBegins() throws {
         let web = try ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))

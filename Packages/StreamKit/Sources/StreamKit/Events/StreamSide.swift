@@ -20,7 +20,7 @@ public struct StreamSide: Sendable {
 
     var descriptor: Int32? { connection.isOpen(half) ? connection.nativeDescriptor : nil }
 
-    var waitPoint: WaitPoint { connection.pointForLayers(half) }
+    var waitPoint: WaitPoint { connection.pointToWaitOrRetry(half) }
 
     /// The status, disregarding transfers in progress.
     var settledStatus: StreamStatus { connection.halves[half].status }

@@ -78,7 +78,6 @@ extension ConnectionReport.Kind {
 
 extension Connection {
     /// Logs steps that have ended. Not called under a lock, because a logger may do anything.
-    @inline(__always)
     func logSteps(_ steps: [Int]) {
         #if Logging
         let (logger, ended) = withDetails { ($0.properties[.logger], steps.map($0.recorder.step)) }

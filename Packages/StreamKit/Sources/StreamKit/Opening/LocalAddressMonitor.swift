@@ -13,18 +13,20 @@ extension StreamProperty where Value == Bool {
     }
 }
 
-/// Watches the local addresses of connections with ``StreamProperty/failsWhenAddressIsRemoved``.
+/// Watches the local addresses of connections with ``StreamProperty/failsWhenAddressIsRemoved``. It knows only their points.
 final class LocalAddressMonitor: Sendable {
     static let shared = LocalAddressMonitor()
 
     private struct Watched {
-        weak var connection: Connection?
+        weak var point: WaitPoint?
         let address: IPAddress
+        /// Fails the connection.
+        let fail: @Sendable (StreamError) -> Void
     }
 
     private struct State {
-        var connections: [ObjectIdentifier: Watched] = [:]
-        /// Exists while connections are watched.
+        var points: [ObjectIdentifier: Watched] = [:]
+        /// Exists while points are watched.
         var monitor: NetworkMonitor?
         var subscription: Subscription?
     }
@@ -37,36 +39,34 @@ final class LocalAddressMonitor: Sendable {
         self.query = query
     }
 
-    /// Starts to watch the connection if an interface has its local address. Most addresses of 127.0.0.0/8 are on no
-    /// interface and cannot be removed. Fails the connection if addresses cannot be watched.
-    func add(_ connection: Connection) {
-        guard let own = connection.point.withDescriptor(Syscalls.localAddress), let address = own?.ipAddress else {
-            return
-        }
+    /// Starts to watch the local address of a connection if an interface has it. Most addresses of 127.0.0.0/8 are on no
+    /// interface and cannot be removed.
+    ///
+    /// - Parameter fail: fails the connection: the address is gone, or addresses cannot be watched.
+    func add(_ point: WaitPoint, fail: @escaping @Sendable (StreamError) -> Void) {
+        guard let own = point.withDescriptor(Syscalls.localAddress), let address = own?.ipAddress else { return }
         do throws(ResolverError) {
             guard try present().contains(address.withoutZone) else { return }
-            try watch(connection, address)
+            try watch(Watched(point: point, address: address, fail: fail), ObjectIdentifier(point))
         } catch {
-            remove(connection)
-            connection.failBoth(StreamError(unwatchable: error))
+            remove(point)
+            fail(StreamError(unwatchable: error))
         }
     }
 
-    private func watch(_ connection: Connection, _ address: IPAddress) throws(ResolverError) {
+    private func watch(_ watched: Watched, _ id: ObjectIdentifier) throws(ResolverError) {
         let isFirst = state.withLock { state in
-            state.connections[ObjectIdentifier(connection)] = Watched(connection: connection, address: address)
+            state.points[id] = watched
             return state.monitor == nil
         }
         if isFirst { try begin() }
         checkAddresses()
-        // The connection may have been closed, and removed, before it was added above. Closing sets these flags first.
-        if connection.withDetails({ _ in connection.isClosed }) { remove(connection) }
     }
 
-    func remove(_ connection: Connection) {
+    func remove(_ point: WaitPoint) {
         let unused = state.withLock { state -> State? in
-            state.connections[ObjectIdentifier(connection)] = nil
-            guard state.connections.isEmpty, state.monitor != nil else { return nil }
+            state.points[ObjectIdentifier(point)] = nil
+            guard state.points.isEmpty, state.monitor != nil else { return nil }
             return exchange(&state, with: State())
         }
         unused?.subscription?.cancel()
@@ -75,8 +75,8 @@ final class LocalAddressMonitor: Sendable {
 
     /// Whether a connection with this local address, port included, is watched.
     func watches(_ address: SocketAddress) -> Bool {
-        state.withLock { $0.connections.values.compactMap(\.connection) }
-            .contains { $0.point.withDescriptor(Syscalls.localAddress) == address }
+        state.withLock { $0.points.values.compactMap(\.point) }
+            .contains { $0.withDescriptor(Syscalls.localAddress) == address }
     }
 
     private func begin() throws(ResolverError) {
@@ -85,7 +85,7 @@ final class LocalAddressMonitor: Sendable {
             if change.contains(.addresses) { checkAddresses() }
         }
         let isKept = state.withLock { state in
-            guard state.monitor == nil, !state.connections.isEmpty else { return false }
+            guard state.monitor == nil, !state.points.isEmpty else { return false }
             state.monitor = monitor
             state.subscription = subscription
             return true
@@ -101,12 +101,12 @@ final class LocalAddressMonitor: Sendable {
         // If the query fails, no connection fails. The next change causes another query.
         guard let present = try? present() else { return }
         let stranded = state.withLock { state in
-            state.connections.values.filter { !present.contains($0.address.withoutZone) }
+            state.points.values.filter { !present.contains($0.address.withoutZone) }
         }
         for entry in stranded {
-            guard let connection = entry.connection else { continue }
-            remove(connection)
-            connection.failBoth(StreamError(posix: 99, .addressGone(entry.address)))  // EADDRNOTAVAIL
+            guard let point = entry.point else { continue }
+            remove(point)
+            entry.fail(StreamError(posix: 99, .addressGone(entry.address)))  // EADDRNOTAVAIL
         }
     }
 

@@ -47,8 +47,8 @@ final class Opening: WaitPoint, @unchecked Sendable {
     }
 
     private let state: Locked<State>
-    /// True once the loop has been asked to work.
-    private let isLoopRequested = Atomic<Bool>(false)
+    /// True once the loop has been asked to work, and does not wait for a thread to take over.
+    let isLoopRequested = Atomic<Bool>(false)
 
     init(_ work: any OpeningWork, of connection: Connection) {
         state = Locked(State(item: WorkItem(work: work, connection: connection)))
@@ -63,11 +63,8 @@ final class Opening: WaitPoint, @unchecked Sendable {
         }
     }
 
-    /// Whether the loop continues at once, without waiting for a thread to take over.
-    var isOnLoop: Bool { isLoopRequested.load(ordering: .relaxed) }
-
     /// Called when a task or a callback begins to wait: only the loop can do the work for it.
-    override func isAwaited(by poller: DescriptorPoller?) { continueOnLoop() }
+    override func callerWillWait(watchedBy poller: DescriptorPoller?) { continueOnLoop() }
 
     /// Schedules the loop to do the work.
     func continueOnLoop() {
@@ -298,9 +295,15 @@ extension Connection {
         return withDetails { $0.recorder.begin(kind, now: now) }
     }
 
+    /// Ends a step. If the program has closed the stream meanwhile, a failure is only that of the closed descriptor: the step is abandoned.
     func endStep(_ step: Int, _ outcome: ConnectionReport.Outcome) {
         let now = Moment.now
-        if withDetails({ $0.recorder.end(step, outcome, now: now) }) { logSteps([step]) }
+        let isNew = withDetails { details in
+            var outcome = outcome
+            if case .failed = outcome, isClosed { outcome = .abandoned }
+            return details.recorder.end(step, outcome, now: now)
+        }
+        if isNew { logSteps([step]) }
     }
 
     func endAllSteps(_ outcome: ConnectionReport.Outcome) {

@@ -71,7 +71,7 @@ struct StreamConnector: OpeningWork {
                 if let securing = try secure(connection) {
                     phase = securing
                 } else {
-                    if case .ip? = address { connection.allowDraining() }
+                    if case .ip? = address { connection.noteShortReadDrains() }
                     phase = .open(.socket(connection.point))
                 }
             case .preparing(let preparation, let step):

@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import Glibc
 
-/// Opens a user's own transport, optionally with TLS on top.
+/// Opens a transport, such as a load or one that a program has written, optionally with TLS on top.
 /// ``StreamProperty/openTimeout``, which has a default, limits the time.
 struct TransportOpening: OpeningWork {
     let transport: any StreamTransport
@@ -39,7 +39,8 @@ struct TransportOpening: OpeningWork {
                     .init(points: [.init(securing.tls.waitPoint, half, for: interest)], deadline: deadline ?? nil))
             }
             if preparing == nil, case .wouldBlock(let interest) = try TransportOpening.tryOpen(transport) {
-                if isOverdue(connection) {
+                startLimit(connection)
+                if isOverdue {
                     transport.close()
                     throw StreamError(posix: ETIMEDOUT, .openTimedOut("waiting for the transport to open"))
                 }
@@ -51,11 +52,15 @@ struct TransportOpening: OpeningWork {
         }
     }
 
-    /// Whether the time limit has expired. It begins with the first step that has to wait.
-    private mutating func isOverdue(_ connection: Connection) -> Bool {
-        let deadline = self.deadline ?? TransportOpening.deadline(of: connection)
-        self.deadline = .some(deadline)
-        return deadline.map { $0 <= .now } ?? false
+    /// Starts the time limit, which begins with the first step that has to wait.
+    private mutating func startLimit(_ connection: Connection) {
+        if case .none = deadline { deadline = .some(TransportOpening.deadline(of: connection)) }
+    }
+
+    /// Whether the time limit has expired.
+    private var isOverdue: Bool {
+        guard let deadline, let end = deadline else { return false }
+        return end <= .now
     }
 
     private static func deadline(of connection: Connection) -> Moment? {
@@ -100,7 +105,7 @@ struct TransportOpening: OpeningWork {
     ) throws(StreamError) -> TLSContext? {
         if let preparing { return try preparing.context.context(until: deadline ?? nil) }
         if let context = TLSContextCache.shared.existing(for: configuration) { return context }
-        _ = isOverdue(connection)
+        startLimit(connection)
         preparing = (ContextPreparation(configuration, loop: connection.point.loop), step)
         return nil
     }
@@ -114,7 +119,8 @@ struct TransportOpening: OpeningWork {
                 if let step { connection.endStep(step, .succeeded(tls.summary)) }
                 return nil
             }
-            if isOverdue(connection) {
+            startLimit(connection)
+            if isOverdue {
                 throw StreamError(posix: ETIMEDOUT, .openTimedOut("waiting for the TLS handshake"))
             }
             return interest
@@ -142,7 +148,7 @@ struct TransportOpening: OpeningWork {
 }
 
 extension Connection {
-    /// A connection over a user's own transport.
+    /// A connection over a transport.
     convenience init(transport: any StreamTransport, only half: WaitPoint.Half?) {
         let kind: ConnectionKind =
             switch half {

@@ -1,8 +1,28 @@
 internal import EventLoops
 internal import Glibc
 
+extension Connection {
+    /// The value of a property; nil if it has none, or none yet.
+    func value(named name: String) -> (any Sendable)? { ConnectionProperties(connection: self).value(named: name) }
+
+    /// Sets a property.
+    func setValue(_ value: (any Sendable)?, for key: StreamPropertyKey) throws(StreamError) {
+        try ConnectionProperties(connection: self).setValue(value, for: key)
+    }
+
+    /// The descriptor, or that of the connection to a proxy below; nil if there is none.
+    var nativeDescriptor: Int32? {
+        if point.descriptor >= 0 { return point.descriptor }
+        return value(named: StreamProperty<Int32>.nativeDescriptor.name) as? Int32
+    }
+
+    var report: ConnectionReport {
+        value(named: StreamProperty<ConnectionReport>.report.name) as? ConnectionReport ?? ConnectionReport()
+    }
+}
+
 /// The properties of a connection, shared by both halves.
-struct ConnectionProperties {
+private struct ConnectionProperties {
     let connection: Connection
 
     /// The value of a property: the transport's, otherwise the kernel's, otherwise the one that was set. Not generic,
@@ -14,7 +34,7 @@ struct ConnectionProperties {
         if isBare, let value = transport?.property(named: name) { return value }
         // The engine is copied only if it is used.
         let (secured, layers) = connection.withDetails {
-            ($0.securedTransport, transport == nil && $0.opening == nil ? connection.engine : nil)
+            ($0.securedTransport, transport == nil && $0.openingPoint?.opening == nil ? connection.engine : nil)
         }
         if let secured {
             if let value = secured.property(named: name) { return value }

@@ -142,7 +142,7 @@ struct ProxiedOpening: OpeningWork {
 
     private mutating func connect(_ connection: Connection) throws(StreamError) -> OpeningStep? {
         guard let lower = route?.connection else { throw .closed }
-        let point = lower.pointForLayers(.reader)
+        let point = lower.pointToWaitOrRetry(.reader)
         switch StreamSide(lower, .reader).settledStatus {
         case .opening: return .wait(.init(points: [.init(point, .reader, for: [.readable, .writable])], deadline: nil))
         case .open:
@@ -353,16 +353,16 @@ struct ProxiedOpening: OpeningWork {
 extension Connection {
     /// Adds the steps of a connection below, which begins to open, to the report.
     fileprivate func setLower(_ lower: Connection, at start: Moment) {
-        withDetails { $0.opening?.lower = .init(connection: lower, start: start) }
+        withDetails { $0.openingPoint?.opening?.lower = .init(connection: lower, start: start) }
     }
 
     /// Keeps the steps of the connection below, which has been opened or has failed.
     fileprivate func endLower() {
-        guard let lower = withDetails({ $0.opening })?.lower else { return }
+        guard let lower = opening?.lower else { return }
         let steps = lower.connection.report.steps
         withDetails { details in
             details.recorder.join(steps, begun: lower.start)
-            details.opening?.lower = nil
+            details.openingPoint?.opening?.lower = nil
         }
     }
 

@@ -197,7 +197,7 @@ extension Connection {
             if properties[.tls] != nil {
                 return .continues(StreamConnector(securing: ConnectPlan(to: .addresses([], name: nil), properties)))
             }
-            if Syscalls.localAddress(descriptor)?.ipAddress != nil { connection.allowDraining() }
+            if Syscalls.localAddress(descriptor)?.ipAddress != nil { connection.noteShortReadDrains() }
             return .opened(.socket(point))
         }
     }

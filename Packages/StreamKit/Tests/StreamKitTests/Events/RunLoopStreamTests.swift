@@ -178,7 +178,7 @@ import Testing
             isFinished.wait()
             pair.close()
         }
-        while !hasParked.withLock({ $0 }) { await Task.yield() }
+        while !hasParked.withLock({ $0 }), !Task.isCancelled { await Task.yield() }
         let peer = try Socket(descriptor: ends.far, ownership: .owned)
         async let bytes = pair.input.read(upTo: 10)
         await Task.yield()
@@ -207,7 +207,7 @@ import Testing
             idle.withLock { $0 = .current() }
             isFinished.wait()
         }
-        while idle.withLock({ $0 }) == nil { await Task.yield() }
+        while idle.withLock({ $0 }) == nil, !Task.isCancelled { await Task.yield() }
         let target = try #require(idle.withLock { $0 })
         let isDelivered = try await onThread {
             if addsTheIdleOneFirst { pair.input.schedule(on: target) }

@@ -105,7 +105,9 @@ private final class ScriptedFinder: AddressFinder {
         let pair = patientPair(finder)
         try pair.open()
         let opening = Task { try await pair.input.opened() }
-        while pair.report.steps.count < 2 || pair.report.steps[1].outcome == .underway { await Task.yield() }
+        while pair.report.steps.count < 2 || pair.report.steps[1].outcome == .underway, !Task.isCancelled {
+            await Task.yield()
+        }
         #expect(finder.cancelled.withLock { $0 } == 0)
         // No address is tried again.
         let last = answers ? listener.address : dead(3)
@@ -159,10 +161,10 @@ private final class ScriptedFinder: AddressFinder {
         let pair = StreamPair(finder: finder)
         try pair.open()
         let opening = Task { try await pair.input.opened() }
-        while finder.started.withLock({ $0 }) == 0 { await Task.yield() }
+        while finder.started.withLock({ $0 }) == 0, !Task.isCancelled { await Task.yield() }
         pair.close()
         await #expect(throws: StreamError.closed) { try await opening.value }
-        while finder.cancelled.withLock({ $0 }) == 0 { await Task.yield() }
+        while finder.cancelled.withLock({ $0 }) == 0, !Task.isCancelled { await Task.yield() }
         #expect(finder.cancelled.withLock { $0 } == 1)
     }
 
@@ -200,7 +202,7 @@ private final class ScriptedFinder: AddressFinder {
                 return error
             }
         }()
-        while pair.input.status != .reading { await Task.yield() }
+        while pair.input.status != .reading, !Task.isCancelled { await Task.yield() }
         pair.input.connection.failBoth(gone)
         #expect(await reading as? StreamError == gone)
         #expect(pair.input.status == .error && pair.output.status == .error)
@@ -216,7 +218,7 @@ private final class ScriptedFinder: AddressFinder {
         try pair.open()
         try await pair.input.opened()
         let monitor = LocalAddressMonitor { () throws(ResolverError) in throw ResolverError(.system) }
-        monitor.add(pair.input.connection)
+        monitor.add(pair.input.connection.point) { [connection = pair.input.connection] in connection.failBoth($0) }
         #expect(pair.input.status == .error && pair.output.status == .error)
         #expect(pair.input.error?.description.contains("cannot be watched") == true)
         pair.close()
@@ -230,12 +232,12 @@ private final class ScriptedFinder: AddressFinder {
         try await pair.input.opened()
         let connection = pair.input.connection
         let own = try #require(pair[.localAddress])
-        LocalAddressMonitor.shared.add(connection)
+        connection.watchLocalAddress()
         #expect(LocalAddressMonitor.shared.watches(own))
         // Closing overtakes the end of opening: it has passed the list but not yet reached the descriptor.
-        LocalAddressMonitor.shared.remove(connection)
+        LocalAddressMonitor.shared.remove(connection.point)
         for half in WaitPoint.Half.allCases { connection.halves[half].isClosed = true }
-        LocalAddressMonitor.shared.add(connection)
+        connection.watchLocalAddress()
         #expect(!LocalAddressMonitor.shared.watches(own))
         for half in WaitPoint.Half.allCases { connection.halves[half].isClosed = false }
         pair.close()

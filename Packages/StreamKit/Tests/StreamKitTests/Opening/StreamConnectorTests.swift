@@ -122,11 +122,11 @@ private let second = "127.0.0.1"
         let pair = StreamPair(host: "slow.example.org", port: 1, properties: properties())
         try pair.open()
         #expect(pair.input.status == .opening)
-        while resolver.requests.isEmpty { await Task.yield() }
+        while resolver.requests.isEmpty, !Task.isCancelled { await Task.yield() }
         pair.close()
         #expect(pair.input.status == .closed && pair.output.status == .closed)
         await #expect(throws: StreamError.closed) { try await pair.input.opened() }
-        while resolver.cancelledCount == 0 { await Task.yield() }
+        while resolver.cancelledCount == 0, !Task.isCancelled { await Task.yield() }
     }
 
     // Parity: SK-025, SK-032
@@ -136,7 +136,7 @@ private let second = "127.0.0.1"
         let pair = StreamPair(address: hole.address)
         try pair.open()
         let reading = Task { try await pair.input.read(upTo: 1) }
-        while pair.report.steps.isEmpty { await Task.yield() }
+        while pair.report.steps.isEmpty, !Task.isCancelled { await Task.yield() }
         pair.close()
         await #expect(throws: StreamError.closed) { try await reading.value }
         #expect(pair.input.status == .closed)

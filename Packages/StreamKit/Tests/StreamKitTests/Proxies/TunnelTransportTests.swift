@@ -122,6 +122,18 @@ import Testing
         #expect(try tunnel.peek() == .wouldBlock(.readable))
     }
 
+    @Test("one read of the conversation is bounded, whatever the machine asks for")
+    func largeRead() throws {
+        let (near, far) = TestWire.pair()
+        let tunnel = TunnelTransport(Greedy(), over: .layer(near))
+        let bytes = [UInt8](repeating: 7, count: TunnelTransport.maximumRead + 1)
+        #expect(try far.tryWrite(bytes.span.bytes) == .moved(bytes.count))
+        #expect(try tunnel.tryOpen() == .opened)
+        // The machine keeps three of them.
+        #expect(try tunnel.peek() == .moved(TunnelTransport.maximumRead - 3))
+        #expect(try readAll(tunnel).count == bytes.count - 3)
+    }
+
     /// A machine that needs work done before it sends anything.
     private struct Thoughtful: TunnelMachine {
         let work: TunnelWork

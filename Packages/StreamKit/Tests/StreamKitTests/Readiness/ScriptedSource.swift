@@ -30,7 +30,7 @@ final class ScriptedSource: StreamTransport {
     private final class Point: WaitPoint, @unchecked Sendable {
         // Unchecked only because the superclass is: written once, before use.
         nonisolated(unsafe) weak var source: ScriptedSource?
-        override func isAwaited(by poller: DescriptorPoller?) { source?.reach(.parking) }
+        override func callerWillWait(watchedBy poller: DescriptorPoller?) { source?.reach(.parking) }
     }
 
     private let state = Locked(State())

@@ -27,7 +27,7 @@ import Testing
             try await far.sendAll([1, 2, 3])
             #expect(try await near.input.read(upTo: 100) == [1, 2, 3])
             async let isReady: Void = near.input.ready()
-            while !near.input.connection.point.isInside(.reader) { await Task.yield() }
+            while !near.input.connection.point.isInside(.reader), !Task.isCancelled { await Task.yield() }
             try await far.sendAll([UInt8](repeating: 4, count: 20))
             try await isReady
             var buffer = [UInt8](repeating: 0, count: 5)
@@ -47,7 +47,7 @@ import Testing
             while pieces.joined().count < 6 { pieces.append(try await near.input.read(upTo: 100)) }
             return pieces
         }
-        while !near.input.connection.point.isInside(.reader) { await Task.yield() }
+        while !near.input.connection.point.isInside(.reader), !Task.isCancelled { await Task.yield() }
         // The reader waits, and all is there when the loop looks again: one edge.
         let sent = DispatchSemaphore(value: 0)
         await withCheckedContinuation { continuation in
@@ -93,7 +93,7 @@ import Testing
                 }
             }
         }
-        while !pair.input.connection.point.isInside(.reader) { await Task.yield() }
+        while !pair.input.connection.point.isInside(.reader), !Task.isCancelled { await Task.yield() }
         if waiting == .threadInTheKernel {
             // No system call fails here, so the failure is injected directly.
             pair.input.connection.failBoth(failure)
@@ -115,7 +115,7 @@ import Testing
             try await pair.output.flush()
             return try pair.output.tryFlush()
         }
-        while !pair.output.connection.point.isInside(.writer) { await Task.yield() }
+        while !pair.output.connection.point.isInside(.writer), !Task.isCancelled { await Task.yield() }
         source.release()
         #expect(try await flushing.value)
         pair.close()
@@ -162,7 +162,7 @@ import Testing
     private final class Ready: StreamTransport {
         private final class Point: WaitPoint, @unchecked Sendable {
             // Unchecked only because the superclass is: it has no state.
-            override func isAwaited(by poller: DescriptorPoller?) { signal([.readable, .writable]) }
+            override func callerWillWait(watchedBy poller: DescriptorPoller?) { signal([.readable, .writable]) }
         }
 
         let waitPoint: WaitPoint
@@ -232,7 +232,8 @@ import Testing
         defer { loop.shutdown() }
         let (left, right) = try Socket.pair(.datagram, loop: loop)
         let isSpent = await Task(executorPreference: loop) {
-            (0..<WaitPoint.transfersPerTurn).map { _ in left.hasTurn(.reader, for: .readable) }.firstIndex(of: false)
+            (0..<WaitPoint.transfersPerTurn).map { _ in left.beginTransfer(.reader, for: .readable) }
+                .firstIndex(of: false)
         }.value
         #expect(try #require(isSpent) < WaitPoint.transfersPerTurn)
         // The wait that follows ends in the next turn.
@@ -376,7 +377,7 @@ private func blockingRead(_ stream: ReadStream) throws(StreamError) -> Int {
                 return error
             }
         }
-        while pair.input.status != .reading { await Task.yield() }
+        while pair.input.status != .reading, !Task.isCancelled { await Task.yield() }
         switch what {
         case "bytes": #expect(write(ends[1], "x", 1) == 1)
         case "end": shutdown(ends[1], CInt(SHUT_WR))

@@ -16,7 +16,7 @@ struct SocketConnectingTests {
         let second = try await Socket.connected(to: address)
         let third = try Socket(second.family)
         try third.beginConnecting(to: address)
-        while try !third.tryFinishConnecting() { await Task.yield() }
+        while try !third.tryFinishConnecting(), !Task.isCancelled { await Task.yield() }
         for client in [first, second, third] {
             let server = try await listener.accept()
             try await client.sendAll([9])
@@ -33,7 +33,9 @@ struct SocketConnectingTests {
             #expect(try await error { try await socket.connect(to: dead.address) }.isPOSIX(ECONNREFUSED))
             let background = try Socket()
             try background.beginConnecting(to: dead.address)
-            let outcome = try await error { while try !background.tryFinishConnecting() { await Task.yield() } }
+            let outcome = try await error {
+                while try !background.tryFinishConnecting(), !Task.isCancelled { await Task.yield() }
+            }
             #expect(outcome.isPOSIX(ECONNREFUSED))
             #expect(outcome.description.contains("refused"))
         }
@@ -74,7 +76,7 @@ struct SocketConnectingTests {
                 } catch  where error == .busy {}
             }
         }
-        while try await error({ _ = try socket.trySend([1]) }) != .busy { await Task.yield() }
+        while try await error({ _ = try socket.trySend([1]) }) != .busy, !Task.isCancelled { await Task.yield() }
         task.cancel()
         #expect(try await error { try await task.value } == .cancelled)
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
@@ -92,7 +94,7 @@ struct SocketConnectingTests {
                 } catch  where error == .busy {}
             }
         }
-        while try await error({ _ = try socket.trySend([1]) }) != .busy { await Task.yield() }
+        while try await error({ _ = try socket.trySend([1]) }) != .busy, !Task.isCancelled { await Task.yield() }
         socket.invalidate()
         do {
             try await blocked

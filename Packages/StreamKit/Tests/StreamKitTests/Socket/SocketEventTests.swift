@@ -321,7 +321,7 @@ struct SocketEventTests {
         try left.setClient([.data], recorder.record)
         left.schedule(on: .loop(.shared))
         let waiting = Task { try await left.receive(upTo: 10) }
-        while try !left.isReceiving() { await Task.yield() }
+        while try !left.isReceiving(), !Task.isCancelled { await Task.yield() }
         try await right.sendAll([1])
         #expect(try await waiting.value.bytes == [1])
         // When the call has ended, the events resume.
@@ -400,7 +400,7 @@ struct SocketEventTests {
         var events = recorder.makeAsyncIterator()
         guard case .data = await events.next() else { throw Unexpected() }
         #expect(try await right.receive(upTo: 1).bytes == [])
-        while dropped != nil { await Task.yield() }
+        while dropped != nil, !Task.isCancelled { await Task.yield() }
     }
 
     // Parity: SK-153

@@ -66,6 +66,23 @@ import Testing
         ) { try Certificate.all(in: damaged) }
     }
 
+    /// A byte order mark of an editor does not hide the first certificate.
+    @Test func aByteOrderMarkIsSkipped() throws {
+        let authority = TestAuthority()
+        let text = authority.root.pem + authority.issue().pem
+        #expect(try Certificate.all(in: [0xef, 0xbb, 0xbf] + text) == Certificate.all(in: text))
+        #expect(Certificate.unreadableBlocks(in: [0xef, 0xbb, 0xbf] + text) == [])
+    }
+
+    /// What OpenSSL's own form says against a certificate would be lost, so it is reported instead of being skipped in silence.
+    @Test func aCertificateInOpenSSLsFormIsReported() throws {
+        let authority = TestAuthority()
+        let pem = String(decoding: authority.root.pem, as: UTF8.self)
+        let trusted = Array(pem.replacing(" CERTIFICATE-", with: " TRUSTED CERTIFICATE-").utf8)
+        #expect(Certificate.unreadableBlocks(in: authority.issue().pem + trusted) == [2])
+        #expect(throws: StreamError.self) { try Certificate.all(in: trusted) }
+    }
+
     /// The key is behind the certificates, one of which is damaged.
     @Test func aDamagedBlockDoesNotHideTheKey() throws {
         let issued = TestAuthority().issue()

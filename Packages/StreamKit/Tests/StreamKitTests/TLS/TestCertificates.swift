@@ -64,6 +64,7 @@ final class TestCertificate {
     }
 
     private static func makeKey(group: String) -> OpaquePointer {
+        OpenSSLSetup.perform()
         let kind = group == "ED25519" ? "ED25519" : "EC"
         let context = EVP_PKEY_CTX_new_from_name(nil, kind, nil)
         defer { EVP_PKEY_CTX_free(context) }

@@ -125,6 +125,17 @@ final class TestWire: StreamTransport {
     }
 }
 
+extension TLSTransport {
+    /// Prepares a connection with the context of a cache.
+    convenience init(
+        _ configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil, over lower: Engine,
+        contexts: TLSContextCache = .shared
+    ) throws(StreamError) {
+        let context = try contexts.context(for: configuration)
+        try self.init(configuration, peerName: peerName, port: port, over: lower, context: context)
+    }
+}
+
 /// A TLS client and a TLS server on one wire, driven in turns by one thread.
 struct TLSPair {
     let client: TLSTransport

@@ -39,7 +39,7 @@ import Testing
         async let second = reason(of: stream)
         // The second read fails at once; closing ends the first.
         let waiter = Task {
-            while stream.status != .reading { await Task.yield() }
+            while stream.status != .reading, !Task.isCancelled { await Task.yield() }
             stream.close()
         }
         let reasons = await [first, second]

@@ -158,7 +158,7 @@ import Testing
         let disk = SlowDisk("0123456789", gate: gate)
         let stream = try Self.open(disk, on: loop)
         let reading = Task(executorPreference: loop) { try await stream.readAll(limit: 99) }
-        while disk.calls.isEmpty { await Task.yield() }
+        while disk.calls.isEmpty, !Task.isCancelled { await Task.yield() }
         for _ in 0..<3 { await withCheckedContinuation { done in loop.execute { done.resume() } } }
         gate.provide(true)
         #expect(try await reading.value == Array("0123456789".utf8))
@@ -217,7 +217,7 @@ import Testing
         let (gate, released) = (OneShot<Bool>(), OneShot<Bool>())
         let stream = try Self.open(SlowDisk("0", gate: gate) { released.provide(true) })
         let reading = Task { try await stream.read(upTo: 1) }
-        while stream.status != .reading { await Task.yield() }
+        while stream.status != .reading, !Task.isCancelled { await Task.yield() }
         stream.close()
         await #expect(throws: StreamError.closed) { try await reading.value }
         #expect(released.value == nil)
@@ -256,7 +256,7 @@ import Testing
         #expect(try await error { try await writer.finish() }.reason == .unansweredCall)
         // The transport itself, since a stream that has failed stays so.
         _ = try? transport.peek()
-        while (try? transport.peek()) != nil { await Task.yield() }
+        while (try? transport.peek()) != nil, !Task.isCancelled { await Task.yield() }
         gate.provide(true)
         for _ in 0..<3 { #expect(try await error { _ = try transport.peek() }.reason == .unansweredCall) }
     }
@@ -425,7 +425,7 @@ import Testing
             #expect(try stream.tryWrite(Array("01234".utf8)) == 5)
             stream.close()
             gate.provide(true)
-            while disk.text.utf8.count < 5 { await Task.yield() }
+            while disk.text.utf8.count < 5, !Task.isCancelled { await Task.yield() }
             written.withLock { $0 = disk.text }
         }
         #expect(try await released.value(until: .now + .seconds(50)) == "01234")

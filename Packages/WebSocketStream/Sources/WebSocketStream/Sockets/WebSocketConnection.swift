@@ -41,8 +41,8 @@ final class WebSocketConnection: Sendable {
 
     /// The longest time for which bytes are read and dropped after a failure, so that the peer receives the Close frame.
     private static let lingerTimeout = Duration.seconds(2)
-    /// The most bytes that are dropped then.
-    private static let lingerBytes = 1 << 20
+    /// The maximum number of bytes that are read and dropped after the end.
+    static let maximumLingering = 1 << 20
     private static let smallBuffer = 4 * 1024
     /// The number of received bytes that the machine gets at once.
     private static let stepLength = 4 * 1024
@@ -252,7 +252,7 @@ extension WebSocketConnection {
 
     /// Reads and drops bytes until the peer has closed the connection: closing it with unread bytes could destroy the Close frame.
     private func drain(until deadline: Moment) async {
-        var rest = WebSocketConnection.lingerBytes
+        var rest = WebSocketConnection.maximumLingering
         var scrap = [UInt8](repeating: 0, count: WebSocketConnection.smallBuffer)
         while rest > 0, case let left = Moment.now.duration(to: deadline), left > .zero {
             guard (try? pair.set(.readTimeout, to: left)) != nil, let count = try? await pair.input.read(into: &scrap),

@@ -48,10 +48,14 @@ public final class Proftpd: FTPServer {
                 mode: 0o600)
             try scratch.write("groups", "root:x:0:\n", mode: 0o600)
             let modules = "/" + server.split(separator: "/").dropLast(2).joined(separator: "/") + "/lib/proftpd"
-            var settings = [
-                "ModulePath \(modules)", "LoadModule mod_tls.c", "ServerName peer", "ServerType standalone",
-                "DefaultServer on", "Port \(ports[0])", "DefaultAddress \(isIPv6 ? "::1" : "127.0.0.1")",
-                "UseIPv6 \(isIPv6 ? "on" : "off")",
+            // Some releases have the last three within the program.
+            let shared = ["mod_tls", "mod_ls", "mod_xfer", "mod_delay"].filter {
+                access("\(modules)/\($0).so", F_OK) == 0
+            }
+            var settings = ["ModulePath \(modules)"] + shared.map { "LoadModule \($0).c" }
+            settings += [
+                "ServerName peer", "ServerType standalone", "DefaultServer on", "Port \(ports[0])",
+                "DefaultAddress \(isIPv6 ? "::1" : "127.0.0.1")", "UseIPv6 \(isIPv6 ? "on" : "off")",
                 "User root", "Group root", "RootLogin on", "PidFile \(scratch.file("pid"))",
                 "ScoreboardFile \(scratch.file("scores"))", "SystemLog \(scratch.file("system.log"))",
                 "TransferLog none", "WtmpLog off", "UseReverseDNS off", "RequireValidShell off", "UseFtpUsers off",

@@ -8,12 +8,22 @@
 /// ```
 ///
 /// All implementations but ``Implementation/hypercorn`` and ``Implementation/faults`` serve the files of ``write(_:_:)``.
+/// nginx, Apache and Hypercorn have in addition:
+///
+/// | path | response |
+/// |---|---|
+/// | `/gzip/NAME` | the file, compressed for clients that accept it (Hypercorn: the same text as without `/gzip`) |
+/// | `/empty` | 204 |
+/// | `/redirect` | 302 to `/hello` |
+/// | `/cookies` | sets the cookie `a=1`, and returns the cookies of the request in the field `X-Cookie` |
+/// | `/tell/…` | nginx only: the path |
 public final class HTTP2Server: Peer {
     /// The implementations. nghttpd and Apache use nghttp2, the Python servers python-hyper; nginx has one of its own.
     public enum Implementation: String, Sendable, CaseIterable {
         /// nghttpd. It returns the body of each upload, and sends the trailer `x-trailer: tail`.
         case nghttpd
-        /// nginx. It stores what is sent with `PUT`, and refuses bodies that arrive before its settings are acknowledged.
+        /// nginx. It stores what is sent with `PUT`, and refuses bodies that arrive before its settings are acknowledged. It ends a
+        /// connection after a number of requests, 1,000 by default.
         case nginx
         /// Apache httpd with mod_http2.
         case apache
@@ -44,38 +54,52 @@ public final class HTTP2Server: Peer {
     /// Whether the server demands TLS.
     public let isSecure: Bool
 
+    /// The number of requests after which nginx ends a connection; nil for its default.
+    private let requestsPerConnection: Int?
+
     /// Creates a server that is not started yet.
-    public init(_ implementation: Implementation, isSecure: Bool) {
+    ///
+    /// - Parameter requestsPerConnection: the number of requests after which nginx ends a connection; the others never do.
+    public init(_ implementation: Implementation, isSecure: Bool, requestsPerConnection: Int? = nil) {
         self.implementation = implementation
         self.isSecure = isSecure
+        self.requestsPerConnection = requestsPerConnection
     }
 
     /// Starts the server and returns when it accepts connections.
     public func start() throws(PeerError) {
+        try start(at: nil)
+    }
+
+    /// Starts the server at a port, such as the one that it had before ``kill()``.
+    public func start(at port: Int?) throws(PeerError) {
         let identity = try CertificateAuthority.shared().server(.good)
-        try process.start(implementation.program, ports: 1) { scratch, ports throws(PeerError) in
+        try process.start(
+            implementation.program, ports: 1, fixed: port.map { [$0] }
+        ) { scratch, ports throws(PeerError) in
             for folder in ["files", "files/upload", "temporary"] { try scratch.folder(folder) }
             var launch = PeerProcess.Launch(arguments: [], sockets: ListeningSocket.tcp(ports[0]))
             switch implementation {
             case .nghttpd:
                 launch.arguments = [
-                    "-d", scratch.file("files"), "-a", "127.0.0.1", "--echo-upload", "--trailer=x-trailer: tail",
+                    "-d", scratch.file("files"), "-a", "127.0.0.1", "--echo-upload", "--trailer=x-trailer: tail", "-v",
                 ]
                 launch.arguments +=
                     isSecure ? ["\(ports[0])", identity.key, identity.chain] : ["--no-tls", "\(ports[0])"]
             case .nginx:
                 let file = try scratch.write("nginx.conf", nginx(scratch.path, ports[0], identity))
                 launch.arguments = ["-p", scratch.path, "-e", scratch.file("error.log"), "-c", file]
-                launch.logs = ["error.log"]
+                launch.logs = ["error.log", "access.log"]
             case .apache:
                 let file = try scratch.write("httpd.conf", apache(scratch.path, ports[0], identity))
                 launch.arguments = ["-d", scratch.path, "-f", file, "-DFOREGROUND"]
-                launch.logs = ["error.log"]
+                launch.logs = ["error.log", "access.log"]
             case .hypercorn:
                 try scratch.write("application.py", Self.application)
                 let certificate = isSecure ? ["--certfile", identity.chain, "--keyfile", identity.key] : []
                 launch.arguments =
                     ["-m", "hypercorn", "application:app", "-b", "127.0.0.1:\(ports[0])"] + certificate
+                    + ["--access-logfile", "-", "--access-logformat", "request %(h)s %(m)s %(U)s"]
                 launch.environment = ["PYTHONPATH": scratch.path]
                 // It checks every minute whether the file has changed, and forks: a worker listens.
                 launch.ownerIsDescendant = true
@@ -104,19 +128,57 @@ public final class HTTP2Server: Peer {
         try readBytes(process.folder().file("files/\(name)"))
     }
 
+    /// Ends the server and all its connections at once, as a crash does. Its files are gone.
+    public func kill() {
+        process.kill()
+    }
+
+    /// Waits until the server has logged `count` requests, and returns the connection of each, as the server names it.
+    ///
+    /// ``Implementation/faults`` logs none.
+    ///
+    /// - Throws: ``PeerError/Code/timedOut``.
+    public func connections(_ count: Int) async throws(PeerError) -> [String] {
+        guard await logs({ [self] log in connections(in: log).count >= count }) else {
+            throw PeerError(.timedOut, "fewer than \(count) requests were logged", log: log)
+        }
+        return connections(in: log)
+    }
+
+    private func connections(in log: String) -> [String] {
+        log.split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ")
+            if implementation == .nghttpd {
+                return line.contains(") :path: ") ? words.first.map(String.init) : nil
+            }
+            // Hypercorn logs the time first.
+            guard let begin = words.firstIndex(of: "request"), words.count == begin + 4 else { return nil }
+            return String(words[begin + 1])
+        }
+    }
+
     private func nginx(_ folder: String, _ port: Int, _ identity: Identity) -> String {
         """
         daemon off; worker_processes 1; user root; pid \(folder)/nginx.pid; error_log \(folder)/error.log info;
         events { worker_connections 512; }
         http {
-            access_log off; client_max_body_size 1g; client_body_temp_path \(folder)/temporary/body;
+            log_format request 'request $connection $request_method $request_uri'; access_log \(folder)/access.log request;
+            client_max_body_size 1g; client_body_temp_path \(folder)/temporary/body;
             proxy_temp_path \(folder)/temporary/proxy; fastcgi_temp_path \(folder)/temporary/fastcgi;
             uwsgi_temp_path \(folder)/temporary/uwsgi; scgi_temp_path \(folder)/temporary/scgi;
             ssl_certificate \(identity.chain); ssl_certificate_key \(identity.key);
             server {
                 listen 127.0.0.1:\(port)\(isSecure ? " ssl" : "") http2;
                 http2_body_preread_size 1k; root \(folder)/files;
+                \(requestsPerConnection.map { "keepalive_requests \($0);" } ?? "")
                 location /upload/ { dav_methods PUT; }
+                location /gzip/ { alias \(folder)/files/; gzip on; gzip_types *; gzip_min_length 1; }
+                location /tell/ { return 200 "$request_uri"; }
+                location = /empty { return 204; }
+                location = /redirect { return 302 /hello; }
+                location = /cookies {
+                    add_header Set-Cookie "a=1; Path=/"; add_header X-Cookie "$http_cookie"; return 200 "hello\\n";
+                }
             }
         }
 
@@ -124,21 +186,34 @@ public final class HTTP2Server: Peer {
     }
 
     private func apache(_ folder: String, _ port: Int, _ identity: Identity) -> String {
-        let modules = ["mpm_event", "authz_core", "dir", "ssl", "http2"].map {
+        let modules = ["mpm_event", "authz_core", "dir", "ssl", "http2", "alias", "deflate", "headers"].map {
             "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so"
         }
         let secure =
-            "SSLEngine on\nSSLCertificateFile \(identity.chain)\nSSLCertificateKeyFile \(identity.key)\nProtocols h2"
+            "SSLEngine on\nSSLCertificateFile \(identity.chain)\nSSLCertificateKeyFile \(identity.key)\nProtocols h2 http/1.1"
         return """
             ServerName localhost
             ServerRoot \(folder)
             PidFile \(folder)/httpd.pid
             Mutex file:\(folder) default
             ErrorLog \(folder)/error.log
+            LogFormat "request %{remote}p %m %U" request
+            CustomLog \(folder)/access.log request
             DocumentRoot \(folder)/files
             Listen 127.0.0.1:\(port)
             \(modules.joined(separator: "\n"))
-            \(isSecure ? secure : "Protocols h2c")
+            \(isSecure ? secure : "Protocols h2c http/1.1")
+            Alias /gzip \(folder)/files
+            Alias /cookies \(folder)/files/hello
+            Redirect 204 /empty
+            Redirect 302 /redirect /hello
+            <Location /gzip>
+                SetOutputFilter DEFLATE
+            </Location>
+            <Location /cookies>
+                Header add Set-Cookie "a=1; Path=/"
+                Header set X-Cookie "expr=%{HTTP:Cookie}"
+            </Location>
             <Directory \(folder)/files>
                 Require all granted
             </Directory>
@@ -147,6 +222,8 @@ public final class HTTP2Server: Peer {
     }
 
     private static let application = """
+        import gzip
+
         async def app(scope, receive, send):
             if scope["type"] == "lifespan":
                 while True:
@@ -162,15 +239,31 @@ public final class HTTP2Server: Peer {
                 count += len(message.get("body", b""))
                 if not message.get("more_body"):
                     break
+            fields = dict(scope["headers"])
+            (status, added) = (200, [(b"content-type", b"text/plain")])
             text = f"{scope['http_version']} {scope['method']} {scope['path']} {count}\\n".encode()
-            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
+            match scope["path"].split("/")[1]:
+                case "gzip":
+                    text = text.replace(b"/gzip", b"")
+                    if b"gzip" in fields.get(b"accept-encoding", b""):
+                        text = gzip.compress(text)
+                        added.append((b"content-encoding", b"gzip"))
+                case "empty":
+                    (status, added) = (204, [])
+                case "redirect":
+                    (status, added) = (302, [(b"location", b"/hello")])
+                case "cookies":
+                    added += [(b"set-cookie", b"a=1; Path=/"), (b"x-cookie", fields.get(b"cookie", b""))]
+            if scope["method"] == "HEAD" or status == 204:
+                text = b""
+            await send({"type": "http.response.start", "status": status, "headers": added})
             await send({"type": "http.response.body", "body": text})
 
         """
 
     /// The server of mistakes. Each path is one: `/reset/CODE`, `/refuse` (the first time), `/goaway` (the first time, then the
     /// end), `/short` (a body shorter than its length), `/early` (413 and RST_STREAM before the body), `/hints`, `/trailers`,
-    /// `/bytes/N`, `/push`, `/silence`, `/end` (the connection ends).
+    /// `/bytes/N`, `/begin/N` (N bytes of a body without an end), `/push`, `/silence`, `/end` (the connection ends).
     static let faultScript = """
         import socket, ssl, struct, sys, threading
         import h2.config, h2.connection, h2.events
@@ -223,6 +316,9 @@ public final class HTTP2Server: Peer {
             elif word == "bytes":
                 link.h2.send_headers(stream, ok)
                 send_body(link, stream, b"x" * int(rest))
+            elif word == "begin":
+                link.h2.send_headers(stream, ok)
+                link.h2.send_data(stream, b"x" * int(rest))
             elif word == "push":
                 link.raw(frame(5, 4, stream, struct.pack(">I", 2) + b"\\x82\\x84\\x87"))
             elif word == "end":

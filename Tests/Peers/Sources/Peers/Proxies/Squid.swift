@@ -71,6 +71,7 @@ public final class Squid: Peer {
             try scratch.write("users", "alice:\(hash)")
             try scratch.write("digest.users", "alice:peers:\(digest)\n")
             if let keytab { _ = try Command("cp", keytab, scratch.file("http.keytab")).check() }
+            try scratch.write("hosts", Self.hosts)
             try scratch.write("server.pem", try readText(identity.chain))
             try scratch.write("server.key", try readText(identity.key))
             let password =
@@ -78,10 +79,14 @@ public final class Squid: Peer {
                 + (usesOfNonce.map { ["auth_param digest nonce_max_count \($0)"] } ?? []) + [
                     "acl known proxy_auth REQUIRED", "http_access allow known",
                 ]
+            // Another proxy may take the first address of localhost, which is ::1 on many machines.
+            let hasIPv6 = LoopbackAddress.v6.isAvailable
+            let keys = "tls-cert=\(scratch.file("server.pem")) tls-key=\(scratch.file("server.key"))"
+            let listeners = (hasIPv6 ? ["127.0.0.1", "[::1]"] : ["127.0.0.1"]).flatMap {
+                ["http_port \($0):\(ports[0])", "https_port \($0):\(ports[1]) \(keys)"]
+            }
             let lines =
-                [
-                    "http_port 127.0.0.1:\(ports[0])",
-                    "https_port 127.0.0.1:\(ports[1]) tls-cert=\(scratch.file("server.pem")) tls-key=\(scratch.file("server.key"))",
+                listeners + [
                     "visible_hostname localhost", "pid_filename none", "access_log stdio:\(scratch.file("access.log"))",
                     "cache_log \(scratch.file("cache.log"))", "cache deny all", "cache_mem 8 MB",
                     "coredump_dir \(scratch.path)", "shutdown_lifetime 0 seconds", "netdb_filename none",
@@ -89,17 +94,21 @@ public final class Squid: Peer {
                     // It would be in shared memory with the same name for all processes of squid, which delete it from each other.
                     "sslproxy_session_cache_size 0",
                     "icon_directory /usr/share/squid/icons", "error_directory /usr/share/squid/errors/en",
-                    "hosts_file /etc/hosts", "dns_nameservers 127.0.0.1", "forwarded_for delete", "via off",
+                    "hosts_file \(scratch.file("hosts"))", "dns_nameservers 127.0.0.1", "forwarded_for delete",
+                    "via off",
                     "acl blocked dstdomain blocked.test", "http_access deny blocked",
                 ] + (schemes.isEmpty ? ["http_access allow all"] : password) + ["http_access deny all"]
             let file = try scratch.write("squid.conf", lines.joined(separator: "\n") + "\n")
             if isRoot { _ = try Command("chown", "-R", "proxy", scratch.path).check() }
             return PeerProcess.Launch(
                 arguments: (isRoot ? asProxy : []) + ["-N", "-f", file], environment: environment,
-                sockets: ports.flatMap { ListeningSocket.tcp($0) },
+                sockets: ports.flatMap { ListeningSocket.tcp($0, alsoIPv6: hasIPv6) },
                 logs: ["access.log", "cache.log"])
         }
     }
+
+    /// The names that squid knows. Most of our servers listen on 127.0.0.1 alone, and the first address of localhost is ::1 on many machines.
+    static let hosts = "127.0.0.1 localhost\n"
 
     private static func lines(for scheme: Scheme, _ scratch: ScratchFolder) -> [String] {
         switch scheme {

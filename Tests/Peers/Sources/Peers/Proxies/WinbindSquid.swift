@@ -35,6 +35,7 @@ public final class WinbindSquid: Peer {
         // The shell ends immediately on SIGTERM; then its child is killed, and with it the process namespace.
         try process.start(Program("sh", package: "dash"), ports: 1) { scratch, ports throws(PeerError) in
             try scratch.write("smb.conf", Self.samba(folder: scratch.path))
+            try scratch.write("hosts", Squid.hosts)
             let file = try scratch.write("squid.conf", Self.squid(folder: scratch.path, port: ports[0]))
             let boot = try scratch.write("boot.sh", Self.boot(folder: scratch.path, squid: squid, file: file))
             let enter =
@@ -88,7 +89,7 @@ public final class WinbindSquid: Peer {
         pinger_enable off
         icon_directory /usr/share/squid/icons
         error_directory /usr/share/squid/errors/en
-        hosts_file /etc/hosts
+        hosts_file \(folder)/hosts
         dns_nameservers 127.0.0.1
         via off
         forwarded_for delete

@@ -95,7 +95,7 @@ final class ChildProcess: Sendable {
                 information.si_signo == SIGCHLD
             else { return nil }
             // The leader is still a zombie, so its group id cannot be reused yet.
-            kill(-pid, SIGKILL)
+            Glibc.kill(-pid, SIGKILL)
             var raw: Int32 = 0
             while waitpid(pid, &raw, 0) < 0 && errno == EINTR {}
             status = raw & 0x7f == 0 ? raw >> 8 & 0xff : 128 + raw & 0x7f
@@ -116,11 +116,19 @@ final class ChildProcess: Sendable {
     /// Ends the process with SIGTERM, and after two seconds with SIGKILL. Safe to call twice.
     func stop() {
         guard isRunning else { return }
-        kill(pid, SIGTERM)
+        Glibc.kill(pid, SIGTERM)
         if exited(within: 2) == nil {
-            kill(pid, SIGKILL)
+            Glibc.kill(pid, SIGKILL)
             _ = exited(within: 10)
         }
+    }
+
+    /// Ends the process and its whole group with SIGKILL, and waits until the process has ended. Safe to call twice.
+    func kill() {
+        // It has not been reaped, so no other group has its id.
+        guard isRunning else { return }
+        Glibc.kill(-pid, SIGKILL)
+        _ = exited(within: 10)
     }
 
     private static func chdir(_ folder: String?) -> [String] {

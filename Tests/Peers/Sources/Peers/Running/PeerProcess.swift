@@ -114,12 +114,18 @@ public final class PeerProcess: Sendable {
 
     /// Stops the process until ``resume()``: its sockets accept bytes, but nothing is answered.
     public func pause() {
-        if let pid { kill(pid, SIGSTOP) }
+        if let pid { Glibc.kill(pid, SIGSTOP) }
     }
 
     /// Continues the process after ``pause()``.
     public func resume() {
-        if let pid { kill(pid, SIGCONT) }
+        if let pid { Glibc.kill(pid, SIGCONT) }
+    }
+
+    /// Ends it and all its descendants with SIGKILL, as a crash does; then as ``stop()``.
+    func kill() {
+        state.withLock { $0.child }?.kill()
+        stop()
     }
 
     /// Ends it, waits until it is gone, and removes its files. Safe to call twice.

@@ -29,7 +29,7 @@ struct RedirectScorer: Scorer {
             guard let name = HTTPFieldName(field[0]) else { throw CaseError("\(row.name): \(field[0])") }
             try request.fields.append(field[1], for: name)
         }
-        let hop: Fetch.NextRequest?
+        let hop: NextRequest?
         do {
             hop = try next(status, row.text("location"), request, at: url, hasBody: row.text("body") != nil)
         } catch {
@@ -67,7 +67,7 @@ struct RedirectScorer: Scorer {
 
     private func next(
         _ status: Int, _ location: String?, _ request: HTTPRequest, at url: URL, hasBody: Bool = false
-    ) throws -> Fetch.NextRequest? {
+    ) throws -> NextRequest? {
         var policy = RedirectPolicy()
         return try next(status, location, request, at: url, hasBody: hasBody, policy: &policy)
     }
@@ -75,7 +75,7 @@ struct RedirectScorer: Scorer {
     private func next(
         _ status: Int, _ location: String?, _ request: HTTPRequest, at url: URL, hasBody: Bool = false,
         policy: inout RedirectPolicy
-    ) throws -> Fetch.NextRequest? {
+    ) throws -> NextRequest? {
         var response = try HTTPResponse(status: HTTPStatus(integerLiteral: status))
         try response.fields.set(location, for: .location)
         return try policy.next(

@@ -46,8 +46,9 @@ CF_EXPORT OSStatus SecTrustSetAnchorCertificatesOnly(SecTrustRef _Nullable trust
 /// Sets the time of the evaluation; NULL for the present time.
 CF_EXPORT OSStatus SecTrustSetVerifyDate(SecTrustRef _Nullable trust, CFDateRef _Nullable verifyDate) CF_REFINED_FOR_SWIFT;
 
-/// Evaluates trust, unless that was done with the present settings and the certificates have not expired since, and returns whether the certificate
-/// is trusted. If not, the error has the domain
+/// Evaluates trust, and returns whether the certificate is trusted. A verdict for a time of SecTrustSetVerifyDate is kept until a setting changes. For
+/// the present time, a success is kept until a setting changes or a certificate of a chain expires, and a failure is evaluated anew by each call. If
+/// the certificate is not trusted, the error has the domain
 /// NSOSStatusErrorDomain, a text with the reason, and one of these codes: errSecCertificateExpired, errSecCertificateNotValidYet,
 /// errSecHostNameMismatch, errSecNotTrusted, errSecCertificateRevoked, errSecCreateChainFailed; errSecInternalComponent if the certificate could
 /// not be evaluated; errSecParam for another object. May read the files with the roots.

@@ -39,6 +39,11 @@ enum CookieFile {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
+    private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let text = text.drop(while: isBlank)
+        return text.lastIndex { !isBlank($0) }.map { text[...$0] } ?? []
+    }
+
     private static func cookie(_ line: ArraySlice<UInt8>) throws(LineError) -> HTTPCookie {
         let isHTTPOnly = line.starts(with: mark)
         let line = line.dropFirst(isHTTPOnly ? mark.count : 0)
@@ -48,14 +53,14 @@ enum CookieFile {
         // An empty value may lack its tab.
         if parts.count == 6 { parts.append([]) }
         guard parts.count == 7 else { throw .parts }
+        // A name and a value may have blanks in them, the other parts have none around them.
+        for index in 0..<5 { parts[index] = trimmed(parts[index]) }
         let (includesSubdomains, isSecure) = (isTrue(parts[1]), isTrue(parts[3]))
         guard let seconds = seconds(parts[4]) else { throw .expiry }
         let domain = parts[0].first == UInt8(ascii: ".") ? parts[0].dropFirst() : parts[0]
-        let value = parts[6].suffix(from: parts[6].firstIndex { !isBlank($0) } ?? parts[6].endIndex)
-        let end = value.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? value.startIndex
         let path = parts[2].isEmpty ? "/" : String(decoding: parts[2], as: UTF8.self)
         let cookie = HTTPCookie(
-            rawName: Array(parts[5]), rawValue: Array(value[..<end]),
+            rawName: Array(parts[5]), rawValue: Array(trimmed(parts[6])),
             domain: String(decoding: domain, as: UTF8.self).lowercased(), isHostOnly: !includesSubdomains,
             path: path,
             expiry: seconds == 0 ? nil : HTTPDate(secondsSinceEpoch: seconds), isSecure: isSecure,
@@ -65,7 +70,8 @@ enum CookieFile {
     }
 
     /// A time in seconds since 1970, cut off after the first digits: exporters of browsers write fractions. 0, as no time at all, for the
-    /// end of the session. A negative time has passed. A time with an exponent is read with it.
+    /// end of the session. A negative time has passed. A time with an exponent is read with it. Nil for a date such as `2099-01-31`, whose
+    /// year is no time in seconds.
     private static func seconds(_ text: ArraySlice<UInt8>) -> Int64? {
         let isNegative = text.first == UInt8(ascii: "-")
         let number = text.dropFirst(isNegative ? 1 : 0)
@@ -74,6 +80,7 @@ enum CookieFile {
         guard !digits.isEmpty else { return nil }
         let rest = number.dropFirst(digits.count).drop { isDigit($0) || $0 == UInt8(ascii: ".") }
         if let letter = rest.first, letter | 0x20 == UInt8(ascii: "e") { return exponential(text) }
+        if let next = rest.first, "-/:".utf8.contains(next) { return nil }
         let whole = Int64(String(decoding: digits, as: UTF8.self)) ?? .max
         return isNegative ? min(-whole, -1) : whole
     }

@@ -51,7 +51,7 @@ public final class HTTPCookies: Sendable {
     public static var knowsPublicSuffixes: Bool { PublicSuffixes.system.areKnown }
 
     /// - Parameter suffixes: the public suffixes; nil for the system's list.
-    init(limits: Limits, suffixes: PublicSuffixes?, time: any SessionTime = MachineTime()) {
+    init(limits: Limits, suffixes: PublicSuffixes?, time: any SessionTime = SystemTime()) {
         self.suffixes = suffixes
         self.time = time
         store = Locked(CookieStore(limits))

@@ -93,7 +93,8 @@ import Testing
         arguments: [
             "h.com\tFALSE\t/\tFALSE\t0", "h.com\tFALSE\t/\tFALSE\tx\ta\tb",
             "h.com\tFALSE\t/\tFALSE\t1e9x\ta\tb", "h.com\tFALSE\t/\tFALSE\t,5\ta\tb",
-            "h.com\tFALSE\t/\tFALSE\t-\ta\tb",
+            "h.com\tFALSE\t/\tFALSE\t-\ta\tb", "h.com\tFALSE\t/\tFALSE\t2099-01-31\ta\tb",
+            "h.com\tFALSE\t/\tFALSE\t31/01/2099\ta\tb", "h.com\tFALSE\t/\tFALSE\tSession\ta\tb",
             "h.com\tFALSE\tx\tFALSE\t0\ta\tb", ".\tFALSE\t/\tFALSE\t0\ta\tb", "h.com\tFALSE\t/\tFALSE\t0\ta\tb;c",
             "h.com\tFALSE\t/\tFALSE\t0\ta\tb\u{1}", "h.com FALSE / FALSE 0 a secret c", "secret",
         ])
@@ -123,6 +124,7 @@ import Testing
             ("h.com\tFALSE\t/\tFALSE\t0\ta\tb\t", nil), ("h.com\tFALSE\t/\tFALSE\t0\ta\t b \t ", nil),
             ("h.com\t0\t/\t0\t0\ta\tb", nil), ("h.com\tMAYBE\t/\tno\t0\ta\tb", nil),
             ("h.com\tFALSE\t/\tFALSE\t0.0\ta\tb", nil),
+            ("h.com \t FALSE\t /\tFALSE \t 4102444800 \ta\tb", 4_102_444_800),
         ] as [(String, Int64?)])
     func tolerated(_ line: String, _ expiry: Int64?) throws {
         let cookies = try HTTPCookies(netscapeFile: Array(line.utf8)) { Issue.record("skipped \($0)") }

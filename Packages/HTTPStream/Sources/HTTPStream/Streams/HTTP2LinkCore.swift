@@ -1,0 +1,358 @@
+internal import EventLoops
+internal import HTTP2
+internal import HTTPMessage
+internal import StreamKit
+
+/// The requests that share a connection of HTTP/2, without I/O: which of them has a stream, what has arrived for each, and when the
+/// connection takes no further ones.
+///
+/// The ``HTTP2Link`` passes bytes and instants to it, and signals the points that ``takeSignals()`` returns.
+struct HTTP2LinkCore: ~Copyable, Sendable {
+    /// Where the connection stands in its life.
+    private enum Phase: Sendable {
+        /// Requests share it. In a pool, it outlives them.
+        case open(isPooled: Bool)
+        /// It ends with its last stream: GOAWAY has been sent or received, or no pool keeps it.
+        case draining
+        case ended(StreamError)
+    }
+
+    private struct QueuedRequest: Sendable {
+        let request: HTTP2Request
+        let endsHere: Bool
+        let stream: HTTP2Stream
+    }
+
+    /// How long a connection is kept at least for its first request.
+    private static let unusedTime = Duration.seconds(1)
+    /// How long a connection without streams waits for a server that does not take its last frames.
+    private static let lingerTime = Duration.seconds(1)
+
+    /// How many requests are removed from the front of the queue at once.
+    private static let sentInQueueLimit = 1024
+
+    private var machine: HTTP2ClientMachine
+    private var phase: Phase
+    private var streams: [StreamID: HTTP2Stream] = [:]
+    /// The requests that wait until the server allows another stream, in order. There may be thousands.
+    private var queue: [QueuedRequest] = []
+    /// The number of requests at the front of the queue that have been sent, and are removed together.
+    private var sentInQueue = 0
+    /// The number of requests sent so far.
+    private(set) var sentCount = 0
+    /// The number of bytes written.
+    private var written = 0
+    /// When the server sent something last.
+    private var lastInput: Moment
+    /// The end of the time for which a connection without streams is kept; of one that drains, for which it waits to write its output.
+    private var idleEnd: Moment?
+    /// Whether a request has used the connection.
+    private var hasServed = false
+    private var signals: [WaitPoint] = []
+    private let start: Moment
+    private let idleTime: Duration?
+    private let silenceLimit: Duration
+
+    /// - Parameters:
+    ///   - limits: the limits of responses.
+    ///   - idleTime: how long the connection is kept without streams; nil if it ends with its first one.
+    ///   - silenceLimit: how long a server that leaves a request without an answer may send nothing at all; then no further request uses the
+    ///     connection, which may be dead.
+    init(limits: HTTPLimits, idleTime: Duration?, silenceLimit: Duration, now: Moment) {
+        var protocolLimits = HTTP2Limits()
+        // Of a head as in HTTP/1.1, where a field takes two bytes for each 32 in the list of HTTP/2 (RFC 9113 §6.5.2).
+        let fieldCount = min(max(limits.fieldCount, 1), 1 << 16)
+        protocolLimits.fieldSection.fieldCount = fieldCount
+        protocolLimits.fieldSection.listSize = min(max(limits.headLength, 0), 1 << 28) + 32 * fieldCount
+        protocolLimits.maximumInterimResponses = HTTPLimits.interimResponses
+        machine = HTTP2ClientMachine(limits: protocolLimits, now: .zero)
+        phase = .open(isPooled: idleTime != nil)
+        (start, lastInput) = (now, now)
+        self.idleTime = idleTime
+        self.silenceLimit = silenceLimit
+    }
+
+    private func elapsed(_ now: Moment) -> Duration { start.duration(to: now) }
+}
+
+// MARK: - The life of the connection
+
+extension HTTP2LinkCore {
+    var isOpen: Bool { if case .open = phase { true } else { false } }
+
+    /// Whether further requests may share the connection.
+    var isShareable: Bool {
+        if case .open(isPooled: true) = phase { !machine.isDraining } else { false }
+    }
+
+    /// Whether no request uses the connection, which is open.
+    var isIdle: Bool { isOpen && isUnused }
+
+    private var isUnused: Bool { streams.isEmpty && sentInQueue == queue.count }
+
+    /// The error that has ended the connection; nil while it lasts.
+    var error: StreamError? { if case .ended(let error) = phase { error } else { nil } }
+
+    var hasEnded: Bool { error != nil }
+
+    /// Takes no further requests, and ends with the last one.
+    ///
+    /// - Parameter unlessPooled: leaves a connection alone that a pool keeps.
+    mutating func drain(unlessPooled: Bool = false, now: Moment) {
+        guard case .open(let isPooled) = phase, !(isPooled && unlessPooled) else { return }
+        phase = .draining
+        idleEnd = nil
+        machine.shutDown(now: elapsed(now))
+        giveUpQueue()
+    }
+
+    /// Ends the connection after a failure of the transport.
+    mutating func fail(_ error: StreamError, now: Moment) {
+        if hasEnded { return }
+        phase = .ended(error)
+        // Throws the failure, which each stream gets as an event.
+        do throws(HTTP2Error) { try machine.receiveEnd(now: elapsed(now)) } catch {}
+        settle(now: now)
+        giveUpQueue()
+    }
+
+    /// Ends a connection that no request uses any more and whose output has been written, or that has failed; begins the idle time of one that may be used again.
+    mutating func endIfOver(now: Moment) {
+        if hasEnded { return }
+        if let failure = machine.failure {
+            phase = .ended(.http2(failure))
+        } else if isUnused {
+            switch phase {
+            case .draining where machine.outputCount == 0 || idleEnd.map { $0 <= now } == true: phase = .ended(.closed)
+            case .draining: idleEnd = idleEnd ?? now + HTTP2LinkCore.lingerTime
+            case .open:
+                if let idleTime, idleEnd == nil {
+                    idleEnd = now + (hasServed ? idleTime : max(idleTime, HTTP2LinkCore.unusedTime))
+                }
+            case .ended: break
+            }
+        }
+        if hasEnded { giveUpQueue() }
+    }
+
+    /// Lets the requests that wait for a stream continue on another connection.
+    private mutating func giveUpQueue() {
+        signals += queue[sentInQueue...].map(\.stream.point)
+        (queue, sentInQueue) = ([], 0)
+    }
+}
+
+// MARK: - Requests
+
+extension HTTP2LinkCore {
+    /// Sends a request, at once or when the server allows another stream; see ``isOpen(_:)``.
+    ///
+    /// - Parameter endsHere: whether the request has no body.
+    mutating func send(
+        _ request: HTTP2Request, endsHere: Bool, as stream: HTTP2Stream, now: Moment
+    ) throws(HTTP2LinkFailure) {
+        try requireOpen()
+        queue.append(QueuedRequest(request: request, endsHere: endsHere, stream: stream))
+        sendQueued(now: now)
+    }
+
+    /// Whether the request has been sent.
+    func isOpen(_ stream: HTTP2Stream) throws(HTTP2LinkFailure) -> Bool {
+        if let refusal = stream.refusal { throw .protocolError(refusal) }
+        if stream.identifier != nil { return true }
+        // A request that waits continues on another connection.
+        try requireOpen()
+        return false
+    }
+
+    private func requireOpen() throws(HTTP2LinkFailure) {
+        switch phase {
+        case .open: if machine.isDraining { throw .unavailable }
+        case .draining: throw .unavailable
+        case .ended(let error): throw .connection(error)
+        }
+    }
+
+    /// Sends the requests that wait, as far as the server allows.
+    private mutating func sendQueued(now: Moment) {
+        while sentInQueue < queue.count {
+            let next = queue[sentInQueue]
+            let stream = next.stream
+            do throws(HTTP2Error) {
+                let identifier = try machine.request(next.request, endsHere: next.endsHere, now: elapsed(now))
+                guard let identifier else { return }
+                stream.identifier = identifier
+                stream.isRequestEnded = next.endsHere
+                stream.start = now
+                stream.headEnd = written + machine.outputCount
+                streams[identifier] = stream
+                hasServed = true
+                idleEnd = nil
+            } catch {
+                stream.refusal = error
+            }
+            sentCount += 1
+            sentInQueue += 1
+            if sentInQueue == queue.count || sentInQueue >= HTTP2LinkCore.sentInQueueLimit {
+                queue.removeFirst(sentInQueue)
+                sentInQueue = 0
+            }
+            signals.append(stream.point)
+        }
+    }
+
+    /// Sends data of a request's body. Returns the number of bytes taken, or nil if none were; the stream's point is signalled then.
+    mutating func send(
+        _ bytes: RawSpan, endsHere: Bool, on stream: HTTP2Stream, now: Moment
+    ) throws(HTTP2LinkFailure) -> Int? {
+        guard let identifier = stream.identifier else { throw .unavailable }
+        if let failure = stream.failure { throw .stream(failure) }
+        do throws(HTTP2Error) {
+            let outcome = try machine.send(bytes, on: identifier, endsHere: endsHere, now: elapsed(now))
+            if outcome.isComplete, endsHere { stream.isRequestEnded = true }
+            return outcome.isComplete || outcome.count > 0 ? outcome.count : nil
+        } catch {
+            throw .protocolError(error)
+        }
+    }
+
+    /// Reads data of a response.
+    mutating func read(
+        _ stream: HTTP2Stream, into target: inout MutableRawSpan, now: Moment
+    ) throws(HTTP2LinkFailure) -> HTTP2ReadOutcome {
+        guard let identifier = stream.identifier else { throw .unavailable }
+        do throws(HTTP2Error) {
+            let outcome = try machine.read(identifier, into: &target, now: elapsed(now))
+            // A further read tells whether there is more: bytes are reported only if a read would return some.
+            var nothing = target._mutatingExtracting(0..<0)
+            let next = try machine.read(identifier, into: &nothing, now: elapsed(now))
+            if case .bytes = next { stream.isReadable = true } else { stream.isReadable = false }
+            return outcome
+        } catch {
+            throw .protocolError(error)
+        }
+    }
+
+    /// Ends the use of a stream. What the server still sends on it is dropped.
+    mutating func close(_ stream: HTTP2Stream, now: Moment) {
+        guard let identifier = stream.identifier else {
+            if let index = queue.firstIndex(where: { $0.stream === stream }), index >= sentInQueue {
+                queue.remove(at: index)
+            }
+            return
+        }
+        guard streams.removeValue(forKey: identifier) != nil else { return }
+        machine.close(identifier, now: elapsed(now))
+        if let start = stream.start, !stream.hasEnded, lastInput < start, start + silenceLimit <= now {
+            drain(now: now)
+        }
+    }
+}
+
+// MARK: - Bytes and events
+
+extension HTTP2LinkCore {
+    /// Whether output has to be written before more is read.
+    var isOutputFull: Bool { machine.isOutputFull }
+
+    var outputCount: Int { machine.outputCount }
+
+    func withOutput<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result {
+        try machine.withOutput(body)
+    }
+
+    mutating func didWrite(_ count: Int) {
+        machine.didWrite(count)
+        written += count
+        signalWritable()
+    }
+
+    /// The instant at which ``act(now:)`` has to be called.
+    var nextDeadline: Moment? {
+        let deadline = machine.nextDeadline.map { start + $0 }
+        if hasEnded { return nil }
+        guard let idleEnd else { return deadline }
+        return deadline.map { min($0, idleEnd) } ?? idleEnd
+    }
+
+    /// Acts on deadlines that have passed.
+    mutating func act(now: Moment) {
+        if isOpen, let idleEnd, idleEnd <= now { drain(now: now) }
+        // The end of each stream is an event, and the output tells the server why.
+        do throws(HTTP2Error) { try machine.tick(now: elapsed(now)) } catch {}
+    }
+
+    /// Acts on bytes from the server; none mean the end of the connection.
+    mutating func receive(_ bytes: RawSpan, now: Moment) {
+        lastInput = now
+        do throws(HTTP2Error) {
+            if bytes.byteCount == 0 {
+                try machine.receiveEnd(now: elapsed(now))
+            } else {
+                try machine.receive(bytes, now: elapsed(now))
+            }
+        } catch {
+            // As at a deadline.
+        }
+    }
+
+    /// Passes what has happened to the streams.
+    mutating func settle(now: Moment) {
+        while let event = machine.nextEvent() { handle(event, now: now) }
+        signalWritable()
+        if isOpen { sendQueued(now: now) }
+    }
+
+    /// The points to signal, once no lock is held.
+    mutating func takeSignals() -> [WaitPoint] {
+        if signals.isEmpty { return [] }
+        let taken = signals
+        signals = []
+        return taken
+    }
+
+    /// Signals the streams that can send more of their bodies.
+    private mutating func signalWritable() {
+        while let identifier = machine.nextWritable() {
+            if let stream = streams[identifier] { signals.append(stream.point) }
+        }
+    }
+
+    private mutating func handle(_ event: HTTP2Event, now: Moment) {
+        func change(_ identifier: StreamID, _ body: (HTTP2Stream) -> Void) {
+            guard let stream = streams[identifier] else { return }
+            body(stream)
+            signals.append(stream.point)
+        }
+        switch event {
+        case .interim(let identifier, let head), .response(let identifier, let head):
+            change(identifier) { $0.heads.append(head) }
+        case .readable(let identifier): change(identifier) { $0.isReadable = true }
+        case .trailers(let identifier, let trailers): change(identifier) { $0.trailers = trailers }
+        case .ended(let identifier): change(identifier) { $0.hasEnded = true }
+        case .reset(let identifier, var failure):
+            let written = written
+            change(identifier) { stream in
+                // A head that has not left this side cannot have been processed.
+                if written < stream.headEnd { failure.processing = .notProcessed }
+                stream.failure = failure
+            }
+        case .sendingStopped(let identifier, _): change(identifier) { $0.isSendingStopped = true }
+        case .goAway: drain(now: now)
+        case .room, .settings, .drained, .request: break
+        @unknown default: break
+        }
+    }
+}
+
+/// Why a request cannot go on.
+enum HTTP2LinkFailure: Error {
+    /// The connection takes no further requests; this one was not sent.
+    case unavailable
+    /// The connection has ended.
+    case connection(StreamError)
+    /// The stream has ended.
+    case stream(HTTP2StreamFailure)
+    /// HTTP/2 cannot carry the request, or the stream has ended.
+    case protocolError(HTTP2Error)
+}

@@ -1,0 +1,50 @@
+internal import EventLoops
+internal import HTTP2
+internal import HTTPMessage
+
+/// What has arrived for one request on a connection of HTTP/2, and the point where its load waits for more.
+final class HTTP2Stream: @unchecked Sendable {
+    // Unchecked: only the connection uses it, under its lock; the point is constant.
+
+    /// Signalled when something has arrived, when data may be sent, and when a stream can be opened.
+    let point: WaitPoint
+    /// Nil until the server allows another stream.
+    var identifier: StreamID?
+    /// Why HTTP/2 cannot carry the request.
+    var refusal: HTTP2Error?
+    /// When the request was sent.
+    var start: Moment?
+    /// The position behind the head of the request in all that the connection writes.
+    var headEnd = 0
+    /// The heads that the load has not taken, the interim ones first.
+    var heads: [HTTPResponse] = []
+    var trailers = HTTPFields()
+    /// Whether there are bytes to read.
+    var isReadable = false
+    /// Whether the server's message is complete.
+    var hasEnded = false
+    /// Why the stream has ended before its messages did.
+    var failure: HTTP2StreamFailure?
+    /// Whether the end of the request has been sent.
+    var isRequestEnded = false
+    /// Whether the server does not want the rest of the request.
+    var isSendingStopped = false
+
+    /// What a request that is being sent has to look at.
+    enum Arrival {
+        case nothing
+        /// A head, or the failure of the stream.
+        case arrived
+        /// The server does not want the rest of the request.
+        case sendingStopped
+    }
+
+    var arrival: Arrival {
+        if failure != nil || !heads.isEmpty { return .arrived }
+        return isSendingStopped ? .sendingStopped : .nothing
+    }
+
+    init(loop: EventLoop) {
+        point = WaitPoint(loop: loop, only: .reader)
+    }
+}

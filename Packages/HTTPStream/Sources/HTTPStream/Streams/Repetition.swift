@@ -1,0 +1,97 @@
+internal import EventLoops
+
+/// Whether and where a request may be sent again (RFC 9110 §9.2.2, RFC 9113 §8.7).
+enum Repetition {
+    /// The server may have processed it.
+    case none
+    /// On a new connection, if this one was used before: the server may have closed it while it was idle.
+    case ifReused
+    /// On any connection: the server has not processed it, or the method is idempotent.
+    case again
+    /// On another connection: the server has not processed it, and ends this one after others of its requests.
+    case elsewhere
+    /// After a pause: the server has refused it for now.
+    case afterPause
+    /// Over HTTP/1.1, which the server demands.
+    case overHTTP1
+}
+
+/// How often a request was sent in vain, and whether it waits for the connections of other loads.
+struct VersionMemory: Sendable {
+    /// How often a request is sent at most because servers of HTTP/2 have not processed it.
+    static let maximumAttempts = 3
+    /// How often a request looks for another connection at most because the one that it found had come to its end before it was sent.
+    static let maximumConnections = 32
+    /// The pause before the second repetition of a request that a server refuses; each further one is twice as long.
+    static let firstPause = Duration.milliseconds(100)
+
+    /// Whether the load waits for a connection that another load is opening.
+    var waitsForDials = true
+    private var repetitions = 0
+    private var connections = 1
+
+    /// Counts a repetition. Returns whether it is permitted.
+    ///
+    /// - Parameter isSent: whether any of the request was sent.
+    mutating func permitRepetition(isSent: Bool) -> Bool {
+        connections += 1
+        if isSent { repetitions += 1 }
+        return repetitions < VersionMemory.maximumAttempts && connections <= VersionMemory.maximumConnections
+    }
+
+    /// The pause before the repetition. The first one follows at once: the server may have refused the request only because it had just
+    /// begun.
+    var pause: Duration {
+        repetitions < 2 ? .zero : VersionMemory.firstPause * (1 << (repetitions - 2))
+    }
+}
+
+/// A wait before a load decides about a connection again.
+struct Standby: Sendable {
+    private enum Cause: Sendable {
+        /// Another load opens a connection that this one may share. The load waits as long as it would for its own.
+        case dial(HTTPDial, until: Moment?)
+        /// The server has refused the request for now.
+        case pause(until: Moment)
+    }
+
+    enum Step {
+        /// At most until this instant.
+        case waits(until: Moment?)
+        case ended(hasFailed: Bool)
+    }
+
+    private let cause: Cause
+    /// Signalled at the end of a dial.
+    let point: WaitPoint
+
+    /// - Parameter limit: the time limit of opening a connection; nil for none.
+    init(for dial: HTTPDial, within limit: Duration?, _ loop: EventLoop) {
+        cause = .dial(dial, until: limit.map { .now + $0 })
+        point = WaitPoint(loop: loop, only: .reader)
+    }
+
+    init(for pause: Duration, _ loop: EventLoop) {
+        cause = .pause(until: .now + pause)
+        point = WaitPoint(loop: loop, only: .reader)
+    }
+
+    /// Ends the wait, because the load has ended.
+    func abandon() {
+        if case .dial(let dial, _) = cause { dial.forget(point) }
+    }
+
+    /// Whether the wait is over.
+    var step: Step {
+        switch cause {
+        case .pause(let end): return .now < end ? .waits(until: end) : .ended(hasFailed: false)
+        case .dial(let dial, let end):
+            switch dial.outcome(orSignal: point) {
+            case nil: return end.map { $0 <= .now } == true ? .ended(hasFailed: true) : .waits(until: end)
+            case .http2?, .http1?: return .ended(hasFailed: false)
+            // The load tries on its own: the failure may be that of the other one.
+            case .failed?: return .ended(hasFailed: true)
+            }
+        }
+    }
+}

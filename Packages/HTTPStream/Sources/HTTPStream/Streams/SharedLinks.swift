@@ -1,0 +1,109 @@
+internal import EventLoops
+internal import HTTPMessage
+internal import StreamKit
+
+/// The connections of HTTP/2 in a pool, one for each key.
+final class SharedLinks: Sendable {
+    /// What must be equal for two requests to share a connection: a connection has the limits of its responses.
+    struct Key: Hashable, Sendable {
+        let connection: HTTPConnectionKey
+        let limits: HTTPLimits
+    }
+
+    private struct State: Sendable {
+        var links: [Key: HTTP2Link] = [:]
+        /// The connections that are being opened and may become links.
+        var dials: [Key: HTTPDial] = [:]
+        /// The origins that demand HTTP/1.1.
+        var demanding = RecentKeys()
+        /// The origins that have chosen HTTP/1.1.
+        var choosing = RecentKeys()
+    }
+
+    /// The keys that were added last.
+    private struct RecentKeys: Sendable {
+        private static let maximumCount = 64
+        private var keys: [HTTPConnectionKey] = []
+
+        func contains(_ key: HTTPConnectionKey) -> Bool { keys.contains(key) }
+
+        mutating func add(_ key: HTTPConnectionKey) {
+            keys.removeAll { $0 == key }
+            keys.append(key)
+            if keys.count > RecentKeys.maximumCount { keys.removeFirst() }
+        }
+    }
+
+    private let state = Locked(State())
+
+    /// The connection that requests with this key share; nil if there is none that takes further ones.
+    func link(_ key: Key) -> HTTP2Link? {
+        guard let link = state.withLock({ $0.links[key] }), link.isShareable else { return nil }
+        return link
+    }
+
+    /// Makes an open connection the shared one, unless there is one already, which is returned. Above `total` connections, an idle one is closed.
+    func share(_ pair: StreamPair, _ key: Key, idleTime: Duration, total: Int) -> HTTP2Link {
+        let (made, all) = state.withLock { state in
+            if let link = state.links[key], link.isShareable { return (link, [HTTP2Link]()) }
+            let made = HTTP2Link(pair, key: key.connection, limits: key.limits, idleTime: idleTime) {
+                [weak self] link in
+                self?.remove(link)
+            }
+            state.links[key] = made
+            return (made, Array(state.links.values))
+        }
+        if all.count > total { all.first { $0 !== made && $0.isIdle }?.drain() }
+        return made
+    }
+
+    private func remove(_ link: HTTP2Link) {
+        let key = Key(connection: link.key, limits: link.limits)
+        state.withLock { state in
+            if state.links[key] === link { state.links[key] = nil }
+        }
+    }
+
+    /// The number of connections without requests.
+    var idleCount: Int { state.withLock { Array($0.links.values) }.count { $0.isIdle } }
+
+    /// Ends the connections whose keys match, each with its last request.
+    func drain(where matches: (HTTPConnectionKey) -> Bool = { _ in true }) {
+        let links = state.withLock { state in
+            let links = state.links.filter { matches($0.key.connection) }
+            for key in links.keys { state.links[key] = nil }
+            return links
+        }
+        for link in links.values { link.drain() }
+    }
+
+    func noteHTTP1(_ key: HTTPConnectionKey) { state.withLock { $0.demanding.add(key) } }
+
+    func requiresHTTP1(_ key: HTTPConnectionKey) -> Bool { state.withLock { $0.demanding.contains(key) } }
+
+    // MARK: Dials
+
+    /// The connection with this key that is being opened; nil if there is none, or if the server is known to choose HTTP/1.1.
+    func dial(_ key: Key) -> HTTPDial? { state.withLock { $0.dials[key] } }
+
+    /// Announces that a connection is being opened, unless there is such a dial, or the server is known to choose HTTP/1.1.
+    ///
+    /// - Parameter makeLink: as for ``HTTPDial/init(_:makeLink:onEnd:)``.
+    func beginDial(
+        _ pair: StreamPair, _ key: Key, makeLink: @escaping @Sendable (StreamPair) -> HTTP2Link?
+    ) -> HTTPDial? {
+        state.withLock { state in
+            if state.dials[key] != nil || state.choosing.contains(key.connection) { return nil }
+            let dial = HTTPDial(pair, makeLink: makeLink) { [weak self] outcome in self?.endDial(key, outcome) }
+            state.dials[key] = dial
+            return dial
+        }
+    }
+
+    private func endDial(_ key: Key, _ outcome: HTTPDial.Outcome) {
+        state.withLock { state in
+            state.dials[key] = nil
+            if case .http1 = outcome { state.choosing.add(key.connection) }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import EventLoops
+import FoundationEssentials
+import HTTP2
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import HTTPStream
+
+/// The life of a connection, in exact steps.
+@Suite(.timeLimit(.minutes(5))) struct HTTP2LinkCoreTests {
+    private let start = Moment.now
+
+    private func core() -> HTTP2LinkCore {
+        HTTP2LinkCore(limits: .default, idleTime: .seconds(10), silenceLimit: .seconds(5), now: start)
+    }
+
+    @Test("a peer that does not take the last frames of a connection prevents its end for a second only")
+    func linger() {
+        var core = core()
+        core.endIfOver(now: start)
+        let (isIdle, deadline) = (core.isIdle, core.nextDeadline)
+        #expect(isIdle && deadline.map { $0 <= start + .seconds(10) } == true)
+        let end = start + .seconds(10)
+        core.act(now: end)
+        core.settle(now: end)
+        core.endIfOver(now: end)
+        // The preface and GOAWAY have not been written.
+        let (isOpen, hasEnded, count, next) = (core.isOpen, core.hasEnded, core.outputCount, core.nextDeadline)
+        #expect(!isOpen && !hasEnded && count > 0)
+        #expect(next.map { $0 > end } == true)
+        core.act(now: end + .seconds(1))
+        core.endIfOver(now: end + .seconds(1))
+        let (isOver, last) = (core.hasEnded, core.nextDeadline)
+        #expect(isOver && last == nil)
+    }
+
+    @Test("a connection that drains ends as soon as its output is written")
+    func written() {
+        var core = core()
+        core.drain(now: start)
+        core.endIfOver(now: start)
+        let early = core.hasEnded
+        core.didWrite(core.outputCount)
+        core.endIfOver(now: start)
+        let late = core.hasEnded
+        #expect(!early && late)
+    }
+
+    @Test("requests get streams in their order, also after one that waits has been given up")
+    func queue() throws {
+        var core = core()
+        // The server allows one stream.
+        core.receive(([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 1] as [UInt8]).span.bytes, now: start)
+        core.settle(now: start)
+        let streams = (0..<4).map { _ in HTTP2Stream(loop: .shared) }
+        for stream in streams {
+            var head = try HTTPRequest(method: .get, target: RequestTarget("/"))
+            try head.fields.set("www.example.org", for: .host)
+            try core.send(HTTP2Request(head, scheme: "http"), endsHere: true, as: stream, now: start)
+        }
+        #expect(streams.map { $0.identifier?.rawValue } == [1, nil, nil, nil])
+        core.close(streams[1], now: start)
+        core.close(streams[0], now: start)
+        core.settle(now: start)
+        #expect(streams.map { $0.identifier?.rawValue } == [1, nil, 3, nil])
+        let (third, fourth, count) = (try core.isOpen(streams[2]), try core.isOpen(streams[3]), core.sentCount)
+        #expect(third && !fourth && count == 2)
+        // Those that wait continue elsewhere.
+        core.drain(now: start)
+        var isRefused = false
+        do throws(HTTP2LinkFailure) { _ = try core.isOpen(streams[3]) } catch { isRefused = true }
+        #expect(isRefused)
+    }
+}

@@ -1,0 +1,193 @@
+import EventLoops
+import FoundationEssentials
+import HTTP2
+import HTTPMessage
+import StreamKit
+import Testing
+
+@testable import HTTPStream
+
+/// Which requests are sent again over HTTP/2, where, and how often (RFC 9113 §8.7).
+@Suite(.timeLimit(.minutes(5))) struct HTTP2RepetitionTests {
+    private func load(_ stream: ReadStream) async throws -> HTTPStatus? {
+        try stream.open()
+        defer { stream.close() }
+        _ = try await stream.readAll(limit: 1 << 20)
+        return stream[.httpResponse]?.status
+    }
+
+    @Test("a refused stream is sent again on the same connection, whatever its method")
+    func refusedOnce() async throws {
+        let server = HTTP2Peer { (machine, event, _) in
+            switch event {
+            case .request(StreamID(1), _): machine.close(StreamID(1), code: .refusedStream, now: .zero)
+            case .ended(let stream) where stream != StreamID(1): try machine.answer(stream)
+            default: break
+            }
+            return nil
+        }
+        let stream = try server.stream(.post, body: .bytes([1, 2]))
+        #expect(try await load(stream) == .ok)
+        #expect(server.connectionCount == 1 && server.requests.count == 2 && server.bodies[StreamID(3)] == [1, 2])
+    }
+
+    @Test("a stream that is always refused is sent three times, and the error names the code")
+    func refusedAlways() async throws {
+        let server = HTTP2Peer { (machine, event, _) in
+            if case .request(let stream, _) = event { machine.close(stream, code: .refusedStream, now: .zero) }
+            return nil
+        }
+        let stream = try server.stream()
+        let error = await #expect(throws: StreamError.self) { _ = try await load(stream) }
+        #expect(error?.description.contains("REFUSED_STREAM") == true)
+        #expect(server.requests.count == 3 && server.connectionCount == 1)
+        #expect(stream[.report]?.steps.count { if case .request = $0.kind { true } else { false } } == 3)
+    }
+
+    @Test("a stream above the last one of GOAWAY is sent again on another connection, whatever its method")
+    func goAway() async throws {
+        let server = HTTP2Peer { (machine, event, connection) in
+            guard case .ended(let stream) = event else { return nil }
+            if connection == 1 { return .close(HTTP2Peer.goAway(last: 0)) }
+            try machine.answer(stream)
+            return nil
+        }
+        #expect(try await load(server.stream(.post, body: .bytes([1]))) == .ok)
+        #expect(server.requests.map(\.connection) == [1, 2])
+    }
+
+    @Test("a stream above the last one of GOAWAY is sent again as often as connections end after another one")
+    func endingConnections() async throws {
+        let count = 8
+        let progress = Locked((arrived: [Int: Int](), answered: 0))
+        let server = HTTP2Peer { (machine, event, connection) in
+            guard case .request = event else { return nil }
+            let isComplete = progress.withLock { progress in
+                progress.arrived[connection, default: 0] += 1
+                guard progress.arrived[connection] == count - progress.answered else { return false }
+                progress.answered += 1
+                return true
+            }
+            // All requests that are left have arrived. The first one is answered.
+            guard isComplete else { return nil }
+            try machine.answer(StreamID(1))
+            return .write(HTTP2Peer.goAway(last: 1))
+        }
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<count {
+                group.addTask {
+                    let status = try await load(server.stream(.post, body: .bytes([])))
+                    #expect(status == .ok)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(server.requests.count == (1...count).reduce(0, +))
+    }
+
+    @Test("a stream up to the last one of GOAWAY goes on, while others use another connection")
+    func draining() async throws {
+        let server = HTTP2Peer { (machine, event, connection) in
+            guard case .request(let stream, let request) = event else { return nil }
+            if request.head.target.path == "/first" {
+                machine.shutDown(now: .zero)
+                return .write(HTTP2Peer.goAway(last: 1))
+            }
+            try machine.answer(stream, body: [UInt8(connection)])
+            return nil
+        }
+        let first = try server.stream(.get, "/first")
+        try first.open()
+        try await first.opened()
+        while server.requests.isEmpty, !Task.isCancelled { await Task.yield() }
+        while server.pool.idleCount == 0, server.connectionCount == 1, !Task.isCancelled {
+            _ = try await load(server.stream(.get, "/other"))
+        }
+        #expect(first.status != .error)
+        first.close()
+    }
+
+    @Test(
+        "a request that may have been processed is sent again only if its method is idempotent",
+        arguments: [HTTPMethod.get, .post])
+    func lostConnection(method: HTTPMethod) async throws {
+        let server = HTTP2Peer { (machine, event, connection) in
+            guard case .ended(let stream) = event else { return nil }
+            if connection == 1, stream != StreamID(1) { return .close() }
+            try machine.answer(stream)
+            return nil
+        }
+        #expect(try await load(server.stream()) == .ok)
+        let stream = try server.stream(method)
+        if method == .get {
+            #expect(try await load(stream) == .ok)
+            #expect(server.requests.map(\.connection) == [1, 1, 2])
+        } else {
+            await #expect(throws: StreamError.self) { _ = try await load(stream) }
+            #expect(server.requests.map(\.connection) == [1, 1])
+        }
+    }
+
+    @Test("a request is not sent again if a new connection ends without an answer")
+    func lostNewConnection() async throws {
+        let server = HTTP2Peer { (_, event, _) in
+            if case .ended = event { .close() } else { nil }
+        }
+        await #expect(throws: StreamError.self) { _ = try await load(server.stream()) }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("a server that demands HTTP/1.1 does not get it from a load that permits HTTP/2 alone")
+    func requiresHTTP1() async throws {
+        let server = HTTP2Peer { (machine, event, _) in
+            if case .request(let stream, _) = event { machine.close(stream, code: .http11Required, now: .zero) }
+            return nil
+        }
+        let error = await #expect(throws: StreamError.self) { _ = try await load(server.stream()) }
+        #expect(error?.description.contains("HTTP_1_1_REQUIRED") == true)
+        #expect(server.requests.count == 1 && server.connectionCount == 1)
+    }
+
+    @Test(
+        "a stream that the server ends with an error is not sent again", arguments: [ErrorCode.internalError, .cancel])
+    func reset(code: ErrorCode) async throws {
+        let server = HTTP2Peer { (machine, event, _) in
+            if case .request(let stream, _) = event { machine.close(stream, code: code, now: .zero) }
+            return nil
+        }
+        let error = await #expect(throws: StreamError.self) { _ = try await load(server.stream()) }
+        #expect(error?.description.contains(code.description) == true)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("bytes of another protocol are an error that says so, and no stream waits for ever")
+    func otherProtocol() async throws {
+        let server = HTTP2Peer(http1: 1...9)
+        let error = await #expect(throws: StreamError.self) { _ = try await load(server.stream()) }
+        #expect(error?.description.contains("HTTP/1.1") == true)
+    }
+
+    @Test("a load that waits for another one's connection opens its own if that one is given up")
+    func abandonedDial() async throws {
+        let server = HTTP2Peer()
+        let first = try server.stream()
+        try first.open()
+        let second = try server.stream()
+        try second.open()
+        first.close()
+        #expect(try await second.readAll(limit: 10).isEmpty)
+        second.close()
+    }
+
+    @Test("a load that ends before it has used its connection does not end it for the others")
+    func abandonedUse() async throws {
+        let server = HTTP2Peer()
+        let first = try server.stream()
+        try first.open()
+        while server.connectionCount == 0, !Task.isCancelled { await Task.yield() }
+        #expect(try await load(server.stream()) == .ok)
+        first.close()
+        #expect(try await load(server.stream()) == .ok)
+        #expect(server.connectionCount == 1)
+    }
+}
