@@ -94,7 +94,7 @@ struct SocketAcceptingTests {
             for try await _ in listener.accepted { count += 1 }
             return count
         }
-        while try !listener.isAccepting(), !Task.isCancelled { await Task.yield() }
+        while !listener.isReceiving, !Task.isCancelled { await Task.yield() }
         listener.invalidate()
         #expect(try await task.value == 0)
     }
