@@ -93,7 +93,7 @@ extension LoadSettings {
     func carried(
         _ connection: HTTPConnection, _ versions: HTTPVersions
     ) throws(StreamError) -> HTTPConnection {
-        let made: HTTP2Link? =
+        let made: HTTP2ClientLink? =
             switch connection.dial?.settle() {
             case .http2(let link)?: link
             case .http1?: nil
@@ -111,7 +111,7 @@ extension LoadSettings {
     /// Makes the link of an open connection, if the server has chosen HTTP/2.
     private func makeLink(
         _ key: HTTPConnectionKey, _ versions: HTTPVersions
-    ) -> @Sendable (StreamPair) -> HTTP2Link? {
+    ) -> @Sendable (StreamPair) -> HTTP2ClientLink? {
         { [pool, share = shareKey(key), isKept = options.keepsConnection] pair in
             let isHTTP2 =
                 key.origin.isSecure

@@ -6,7 +6,7 @@ internal import StreamKit
 
 /// One request and its response on a stream of HTTP/2.
 ///
-/// Theory of operation. The ``HTTP2Link`` has the frames and the windows, the ``RequestSender`` pulls the body of the request from its stream,
+/// Theory of operation. The ``HTTP2ClientLink`` has the frames and the windows, the ``RequestSender`` pulls the body of the request from its stream,
 /// and the ``ResponseBody`` removes the content coding. The `ExchangeMachine` knows the states of both messages.
 final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     // Unchecked: it belongs to one load, which uses it under its lock.
@@ -25,7 +25,7 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     }
 
     private let line: HTTPConnection
-    private let link: HTTP2Link
+    private let link: HTTP2ClientLink
     private let stream: HTTP2Stream
     private let request: HTTPRequest
     private let method: HTTPMethod
@@ -48,7 +48,7 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     ///   - limits: the limits of the response.
     init(
         _ head: RequestPreparation.Head, _ method: HTTPMethod, _ body: HTTPBody?, on connection: HTTPConnection,
-        _ link: HTTP2Link, limits: HTTPLimits
+        _ link: HTTP2ClientLink, limits: HTTPLimits
     ) throws(StreamError) {
         line = connection
         self.link = link
@@ -431,7 +431,7 @@ extension HTTP2Exchange {
 
 /// The stream, as the output of a request's body.
 private struct HTTP2BodyOutput: RequestOutput {
-    let link: HTTP2Link
+    let link: HTTP2ClientLink
     let stream: HTTP2Stream
 
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? {

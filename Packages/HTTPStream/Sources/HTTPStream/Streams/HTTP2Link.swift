@@ -3,62 +3,44 @@ internal import HTTP2
 internal import HTTPMessage
 internal import StreamKit
 
-/// A connection of HTTP/2, which any number of requests share.
+/// A connection of HTTP/2, which any number of messages share: an ``HTTP2ClientLink`` or an ``HTTP2ServerLink``.
 ///
-/// Theory of operation. The ``HTTP2LinkCore`` knows the requests and the protocol; the link carries bytes between it and the connection,
-/// under one lock. Loads call the link under their own lock, and the link never calls into a load: what has happened on a stream is kept in
-/// its ``HTTP2Stream``, whose point is signalled after the lock has been released. The loop reads for all of them, from the first request to
-/// the end of the connection, so that no stream depends on the reader of another one.
+/// Theory of operation. The core knows the messages and the protocol; the link carries bytes between it and the connection, under one lock.
+/// The link never calls the program under the lock: what has happened on a stream is kept with it, and the notices of the core are performed
+/// after the lock has been released. The loop reads for all streams, from the first one to the end of the connection, so that no stream
+/// depends on the reader of another one.
 ///
-/// On the loop's thread, frames are written at the end of the turn: the requests of one turn leave in one write. Other threads write at once.
-final class HTTP2Link: Watcher, @unchecked Sendable {
+/// On the loop's thread, frames are written at the end of the turn: the messages of one turn leave in one write. Other threads write at once.
+class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     // Unchecked only as a subclass of Watcher: mutable state is behind a lock.
 
-    private struct State: ~Copyable {
-        var core: HTTP2LinkCore
-        var input = [UInt8](repeating: 0, count: HTTP2Link.readSize)
+    struct State: ~Copyable {
+        var core: Core
+        fileprivate var input = [UInt8](repeating: 0, count: HTTP2Link.readSize)
         /// Whether all input has been read: the next edge announces more.
-        var isDrained = false
+        fileprivate var isDrained = false
         /// Whether a layer below holds bytes that it could not pass down.
-        var hasUnflushed = false
+        fileprivate var hasUnflushed = false
         /// Whether the loop will call ``work(reads:)``.
-        var isWorkScheduled = false
+        fileprivate var isWorkScheduled = false
         /// Calls ``work(reads:)`` at the next deadline.
-        var timer: LoopTimer?
+        fileprivate var timer: LoopTimer?
 
         /// Whether something has to be written.
-        var hasOutput: Bool { hasUnflushed || core.outputCount > 0 }
+        fileprivate var hasOutput: Bool { hasUnflushed || core.outputCount > 0 }
     }
 
-    private static let readSize = 64 * 1024
+    private static var readSize: Int { 64 * 1024 }
     /// The most reads of one turn, before other work of the loop runs.
-    private static let readsPerTurn = 4
+    private static var readsPerTurn: Int { 4 }
 
     let pair: StreamPair
-    let key: HTTPConnectionKey
-    /// The limits of responses.
-    let limits: HTTPLimits
-    private let loop: EventLoop
-    /// Called once, without the lock, when the link takes no further requests.
-    private let onDraining: @Sendable (HTTP2Link) -> Void
+    let loop: EventLoop
     private let state: Locked<State>
 
-    /// - Parameters:
-    ///   - pair: the open connection.
-    ///   - limits: the limits of responses.
-    ///   - idleTime: how long the link is kept without streams; nil if it ends with its first one.
-    ///   - silenceLimit: as for ``HTTP2LinkCore``.
-    ///   - onDraining: called once, when the link takes no further requests.
-    init(
-        _ pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, idleTime: Duration?,
-        silenceLimit: Duration = .seconds(5), onDraining: @escaping @Sendable (HTTP2Link) -> Void
-    ) {
+    init(_ pair: StreamPair, _ core: consuming Core) {
         self.pair = pair
-        self.key = key
-        self.limits = limits
-        self.onDraining = onDraining
         loop = pair.input.waitPoint.loop
-        let core = HTTP2LinkCore(limits: limits, idleTime: idleTime, silenceLimit: silenceLimit, now: .now)
         state = Locked(State(core: core))
         super.init()
         loop.execute { [self] in work() }
@@ -66,63 +48,30 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
 
     deinit { pair.close() }
 
-    // MARK: The pool
+    /// Tells the program what has happened. Called without the lock, in order, on the loop's thread.
+    func perform(_ notice: Core.Notice) {}
 
-    /// Whether further requests may share the connection.
-    var isShareable: Bool { state.withLock { $0.core.isShareable } }
+    /// Called once, without the lock, when the link takes no further requests.
+    func didBeginDraining() {}
 
-    /// Whether no request uses the connection, which is open.
-    var isIdle: Bool { state.withLock { $0.core.isIdle } }
+    /// Called once, without the lock, when the connection has ended.
+    func didEnd() {}
 
     /// The error that has ended the connection; nil while it lasts.
     var error: StreamError? { state.withLock { $0.core.error } }
 
-    /// Ends the connection: at once without streams, otherwise with the last one.
-    ///
-    /// - Parameter unlessPooled: leaves a connection alone that a pool keeps.
-    func drain(unlessPooled: Bool = false) {
-        withState { $0.core.drain(unlessPooled: unlessPooled, now: .now) }
+    /// Looks at the core, without consequences.
+    func withCore<Result: Sendable, Failure: Error>(
+        _ body: (borrowing Core) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try state.withLock { (state) throws(Failure) in try body(state.core) }
     }
 
-    // MARK: Requests
-
-    /// Sends a request, at once or when the server allows another stream: the stream's point is signalled then, see ``isOpen(_:)``.
-    ///
-    /// - Parameter endsHere: whether the request has no body.
-    func send(_ request: HTTP2Request, endsHere: Bool, as stream: HTTP2Stream) throws(HTTP2LinkFailure) {
-        try withState { (state) throws(HTTP2LinkFailure) in
-            try state.core.send(request, endsHere: endsHere, as: stream, now: .now)
-        }
-    }
-
-    /// The number of requests sent so far.
-    var sentCount: Int { state.withLock { $0.core.sentCount } }
-
-    /// Whether the request has been sent.
-    func isOpen(_ stream: HTTP2Stream) throws(HTTP2LinkFailure) -> Bool {
-        try state.withLock { (state) throws(HTTP2LinkFailure) in try state.core.isOpen(stream) }
-    }
-
-    /// Sends data of a request's body. Returns the number of bytes taken, or nil if none were; the stream's point is signalled then.
-    func send(_ bytes: RawSpan, endsHere: Bool, on stream: HTTP2Stream) throws(HTTP2LinkFailure) -> Int? {
-        try withState { (state) throws(HTTP2LinkFailure) in
-            try state.core.send(bytes, endsHere: endsHere, on: stream, now: .now)
-        }
-    }
-
-    /// Reads data of a response.
-    func read(_ stream: HTTP2Stream, into target: inout MutableRawSpan) throws(HTTP2LinkFailure) -> HTTP2ReadOutcome {
-        try withState { (state) throws(HTTP2LinkFailure) in try state.core.read(stream, into: &target, now: .now) }
-    }
-
-    /// Ends the use of a stream. What the server still sends on it is dropped.
-    func close(_ stream: HTTP2Stream) {
-        withState { $0.core.close(stream, now: .now) }
-    }
-
-    /// Reads what is known of a stream.
-    func withStream<Result: Sendable>(_ stream: HTTP2Stream, _ body: (HTTP2Stream) -> Result) -> Result {
-        state.withLock { _ in body(stream) }
+    /// Changes the core, and does what follows from that.
+    func changeCore<Result: Sendable, Failure: Error>(
+        _ body: (inout Core) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try withState { (state) throws(Failure) in try body(&state.core) }
     }
 
     // MARK: The loop
@@ -163,7 +112,7 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
     }
 
     // Apart, because the compiler would take the span of the input for an access to the whole state.
-    private static func pass(_ input: borrowing [UInt8], _ count: Int, to core: inout HTTP2LinkCore) {
+    private static func pass(_ input: borrowing [UInt8], _ count: Int, to core: inout Core) {
         core.receive(input.span.bytes.extracting(0..<count), now: .now)
     }
 
@@ -206,10 +155,10 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
 
     // MARK: After each change
 
-    /// Changes the state, and does what follows from that: events, output and deadlines; then signals the streams without the lock.
+    /// Changes the state, and does what follows from that: events, output and deadlines; then performs the notices without the lock.
     ///
-    /// - Parameter isWork: whether the loop calls this, and not a load under its own lock. Output is written at once then, and streams are
-    ///   signalled by this call; for a load, which signals nothing under its lock, the loop does both.
+    /// - Parameter isWork: whether the loop calls this, and not a load under its own lock. Output is written at once then, and notices are
+    ///   performed by this call; for others, which may hold locks of their own, the loop does both.
     private func withState<Result: Sendable, Failure: Error>(
         isWork: Bool = false, _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -227,7 +176,7 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
                 conclude(&state, writes: isWork || !loop.isCurrent)
                 consequences.beginsDraining = wasOpen && !state.core.isOpen
                 consequences.hasEnded = state.core.hasEnded && !hadEnded
-                consequences.signals = state.core.takeSignals()
+                consequences.notices = state.core.takeNotices()
                 if consequences.hasEnded { state.input = [] }
             }
             return try body(&state)
@@ -236,17 +185,16 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
 
     /// What a change leads to once the lock has been released.
     private struct Consequences: Sendable {
-        /// The streams to signal.
-        var signals: [WaitPoint] = []
+        var notices: [Core.Notice] = []
         var beginsDraining = false
         var hasEnded = false
 
-        var isEmpty: Bool { signals.isEmpty && !beginsDraining && !hasEnded }
+        var isEmpty: Bool { notices.isEmpty && !beginsDraining && !hasEnded }
 
         func perform(_ link: HTTP2Link) {
-            if beginsDraining { link.onDraining(link) }
-            if hasEnded { link.pair.close() }
-            for point in signals { point.signal([.readable, .writable]) }
+            if beginsDraining { link.didBeginDraining() }
+            if hasEnded { link.didEnd() }
+            for notice in notices { link.perform(notice) }
         }
     }
 

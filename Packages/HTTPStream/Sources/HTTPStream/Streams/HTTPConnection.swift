@@ -26,7 +26,7 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
         /// One request at a time.
         case http1(HTTP1Link)
         /// A stream for each request; the pair belongs to the link.
-        case http2(HTTP2Link)
+        case http2(HTTP2ClientLink)
     }
 
     init(
@@ -42,7 +42,7 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
     }
 
     /// Makes the use of a shared connection by one request.
-    init(sharing link: HTTP2Link, isReused: Bool, proxy: HTTPProxy? = nil) {
+    init(sharing link: HTTP2ClientLink, isReused: Bool, proxy: HTTPProxy? = nil) {
         pair = link.pair
         key = link.key
         isSecure = key.origin.isSecure

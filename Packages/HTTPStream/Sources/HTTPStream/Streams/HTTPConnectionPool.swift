@@ -109,14 +109,14 @@ public final class HTTPConnectionPool: Sendable {
     // MARK: Connections of HTTP/2
 
     /// The connection that requests with this key share; nil if there is none.
-    func shared(_ key: SharedLinks.Key) -> HTTP2Link? { sharedLinks.link(key) }
+    func shared(_ key: SharedLinks.Key) -> HTTP2ClientLink? { sharedLinks.link(key) }
 
     /// Makes an open connection one that requests share, unless there is one already, which is returned.
     ///
     /// - Parameter isKept: whether the connection is kept for further requests; otherwise it ends with its first one.
-    func share(_ pair: StreamPair, _ key: SharedLinks.Key, isKept: Bool) -> HTTP2Link {
+    func share(_ pair: StreamPair, _ key: SharedLinks.Key, isKept: Bool) -> HTTP2ClientLink {
         guard isKept, limits.total > 0, limits.perOrigin > 0 else {
-            return HTTP2Link(pair, key: key.connection, limits: key.limits, idleTime: nil) { _ in }
+            return HTTP2ClientLink(pair, key: key.connection, limits: key.limits, idleTime: nil) { _ in }
         }
         return sharedLinks.share(pair, key, idleTime: limits.idle, total: limits.total)
     }
@@ -126,7 +126,7 @@ public final class HTTPConnectionPool: Sendable {
 
     /// Lets other loads wait for a connection that is being opened. Nil if they need not.
     func beginDial(
-        _ pair: StreamPair, _ key: SharedLinks.Key, makeLink: @escaping @Sendable (StreamPair) -> HTTP2Link?
+        _ pair: StreamPair, _ key: SharedLinks.Key, makeLink: @escaping @Sendable (StreamPair) -> HTTP2ClientLink?
     ) -> HTTPDial? { sharedLinks.beginDial(pair, key, makeLink: makeLink) }
 
     /// Notes that an origin demands HTTP/1.1.

@@ -11,7 +11,7 @@ final class HTTPDial: Watcher, @unchecked Sendable {
 
     /// What has become of the connection.
     enum Outcome: Sendable {
-        case http2(HTTP2Link)
+        case http2(HTTP2ClientLink)
         /// The server has chosen HTTP/1.1, so the connection belongs to the first load.
         case http1
         /// The connection could not be opened, or the first load has given it up.
@@ -26,7 +26,7 @@ final class HTTPDial: Watcher, @unchecked Sendable {
     private let pair: StreamPair
     private let loop: EventLoop
     /// Makes the link of the open connection; nil if the server has not chosen HTTP/2.
-    private let makeLink: @Sendable (StreamPair) -> HTTP2Link?
+    private let makeLink: @Sendable (StreamPair) -> HTTP2ClientLink?
     private let onEnd: @Sendable (Outcome) -> Void
     private let state = Locked(State.underway(waiters: [:]))
 
@@ -34,7 +34,7 @@ final class HTTPDial: Watcher, @unchecked Sendable {
     ///   - makeLink: called once, when the connection is open; returns nil if the server has not chosen HTTP/2.
     ///   - onEnd: called once, with the outcome.
     init(
-        _ pair: StreamPair, makeLink: @escaping @Sendable (StreamPair) -> HTTP2Link?,
+        _ pair: StreamPair, makeLink: @escaping @Sendable (StreamPair) -> HTTP2ClientLink?,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.pair = pair

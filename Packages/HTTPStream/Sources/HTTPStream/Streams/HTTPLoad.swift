@@ -464,7 +464,7 @@ extension HTTPLoad {
         let dialled = connection.dial?.fail()
         if case .http2(let link) = connection.line {
             if !isReusable { carrier?.abandon(&deferred) }
-            link.drain(unlessPooled: true)
+            link.drainUnlessPooled()
         } else if case .http2? = dialled {
             // The connection belongs to its link, which others share.
         } else if isReusable {

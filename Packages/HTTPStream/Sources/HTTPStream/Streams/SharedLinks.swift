@@ -11,7 +11,7 @@ final class SharedLinks: Sendable {
     }
 
     private struct State: Sendable {
-        var links: [Key: HTTP2Link] = [:]
+        var links: [Key: HTTP2ClientLink] = [:]
         /// The connections that are being opened and may become links.
         var dials: [Key: HTTPDial] = [:]
         /// The origins that demand HTTP/1.1.
@@ -37,16 +37,16 @@ final class SharedLinks: Sendable {
     private let state = Locked(State())
 
     /// The connection that requests with this key share; nil if there is none that takes further ones.
-    func link(_ key: Key) -> HTTP2Link? {
+    func link(_ key: Key) -> HTTP2ClientLink? {
         guard let link = state.withLock({ $0.links[key] }), link.isShareable else { return nil }
         return link
     }
 
     /// Makes an open connection the shared one, unless there is one already, which is returned. Above `total` connections, an idle one is closed.
-    func share(_ pair: StreamPair, _ key: Key, idleTime: Duration, total: Int) -> HTTP2Link {
+    func share(_ pair: StreamPair, _ key: Key, idleTime: Duration, total: Int) -> HTTP2ClientLink {
         let (made, all) = state.withLock { state in
-            if let link = state.links[key], link.isShareable { return (link, [HTTP2Link]()) }
-            let made = HTTP2Link(pair, key: key.connection, limits: key.limits, idleTime: idleTime) {
+            if let link = state.links[key], link.isShareable { return (link, [HTTP2ClientLink]()) }
+            let made = HTTP2ClientLink(pair, key: key.connection, limits: key.limits, idleTime: idleTime) {
                 [weak self] link in
                 self?.remove(link)
             }
@@ -57,7 +57,7 @@ final class SharedLinks: Sendable {
         return made
     }
 
-    private func remove(_ link: HTTP2Link) {
+    private func remove(_ link: HTTP2ClientLink) {
         let key = Key(connection: link.key, limits: link.limits)
         state.withLock { state in
             if state.links[key] === link { state.links[key] = nil }
@@ -90,7 +90,7 @@ final class SharedLinks: Sendable {
     ///
     /// - Parameter makeLink: as for ``HTTPDial/init(_:makeLink:onEnd:)``.
     func beginDial(
-        _ pair: StreamPair, _ key: Key, makeLink: @escaping @Sendable (StreamPair) -> HTTP2Link?
+        _ pair: StreamPair, _ key: Key, makeLink: @escaping @Sendable (StreamPair) -> HTTP2ClientLink?
     ) -> HTTPDial? {
         state.withLock { state in
             if state.dials[key] != nil || state.choosing.contains(key.connection) { return nil }

@@ -6,17 +6,8 @@ internal import StreamKit
 /// The requests that share a connection of HTTP/2, without I/O: which of them has a stream, what has arrived for each, and when the
 /// connection takes no further ones.
 ///
-/// The ``HTTP2Link`` passes bytes and instants to it, and signals the points that ``takeSignals()`` returns.
-struct HTTP2LinkCore: ~Copyable, Sendable {
-    /// Where the connection stands in its life.
-    private enum Phase: Sendable {
-        /// Requests share it. In a pool, it outlives them.
-        case open(isPooled: Bool)
-        /// It ends with its last stream: GOAWAY has been sent or received, or no pool keeps it.
-        case draining
-        case ended(StreamError)
-    }
-
+/// Its notices are the points of the streams to signal.
+struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     private struct QueuedRequest: Sendable {
         let request: HTTP2Request
         let endsHere: Bool
@@ -25,14 +16,12 @@ struct HTTP2LinkCore: ~Copyable, Sendable {
 
     /// How long a connection is kept at least for its first request.
     private static let unusedTime = Duration.seconds(1)
-    /// How long a connection without streams waits for a server that does not take its last frames.
-    private static let lingerTime = Duration.seconds(1)
 
     /// How many requests are removed from the front of the queue at once.
     private static let sentInQueueLimit = 1024
 
-    private var machine: HTTP2ClientMachine
-    private var phase: Phase
+    var machine: HTTP2ClientMachine
+    var phase = HTTP2Phase.open
     private var streams: [StreamID: HTTP2Stream] = [:]
     /// The requests that wait until the server allows another stream, in order. There may be thousands.
     private var queue: [QueuedRequest] = []
@@ -44,12 +33,12 @@ struct HTTP2LinkCore: ~Copyable, Sendable {
     private var written = 0
     /// When the server sent something last.
     private var lastInput: Moment
-    /// The end of the time for which a connection without streams is kept; of one that drains, for which it waits to write its output.
-    private var idleEnd: Moment?
+    var idleEnd: Moment?
     /// Whether a request has used the connection.
     private var hasServed = false
     private var signals: [WaitPoint] = []
-    private let start: Moment
+    let start: Moment
+    /// How long the connection outlives its streams; nil if no pool keeps it.
     private let idleTime: Duration?
     private let silenceLimit: Duration
 
@@ -66,70 +55,52 @@ struct HTTP2LinkCore: ~Copyable, Sendable {
         protocolLimits.fieldSection.listSize = min(max(limits.headLength, 0), 1 << 28) + 32 * fieldCount
         protocolLimits.maximumInterimResponses = HTTPLimits.interimResponses
         machine = HTTP2ClientMachine(limits: protocolLimits, now: .zero)
-        phase = .open(isPooled: idleTime != nil)
         (start, lastInput) = (now, now)
         self.idleTime = idleTime
         self.silenceLimit = silenceLimit
     }
-
-    private func elapsed(_ now: Moment) -> Duration { start.duration(to: now) }
 }
 
 // MARK: - The life of the connection
 
-extension HTTP2LinkCore {
-    var isOpen: Bool { if case .open = phase { true } else { false } }
-
+extension HTTP2ClientCore {
     /// Whether further requests may share the connection.
-    var isShareable: Bool {
-        if case .open(isPooled: true) = phase { !machine.isDraining } else { false }
-    }
+    var isShareable: Bool { isOpen && idleTime != nil && !machine.isDraining }
 
     /// Whether no request uses the connection, which is open.
     var isIdle: Bool { isOpen && isUnused }
 
     private var isUnused: Bool { streams.isEmpty && sentInQueue == queue.count }
 
-    /// The error that has ended the connection; nil while it lasts.
-    var error: StreamError? { if case .ended(let error) = phase { error } else { nil } }
+    /// As ``drain(now:)``, unless a pool keeps the connection.
+    mutating func drainUnlessPooled(now: Moment) {
+        if idleTime == nil { drain(now: now) }
+    }
 
-    var hasEnded: Bool { error != nil }
-
-    /// Takes no further requests, and ends with the last one.
-    ///
-    /// - Parameter unlessPooled: leaves a connection alone that a pool keeps.
-    mutating func drain(unlessPooled: Bool = false, now: Moment) {
-        guard case .open(let isPooled) = phase, !(isPooled && unlessPooled) else { return }
+    mutating func drain(now: Moment) {
+        guard isOpen else { return }
         phase = .draining
         idleEnd = nil
         machine.shutDown(now: elapsed(now))
         giveUpQueue()
     }
 
-    /// Ends the connection after a failure of the transport.
     mutating func fail(_ error: StreamError, now: Moment) {
         if hasEnded { return }
-        phase = .ended(error)
-        // Throws the failure, which each stream gets as an event.
-        do throws(HTTP2Error) { try machine.receiveEnd(now: elapsed(now)) } catch {}
+        endMachine(error, now: now)
         settle(now: now)
         giveUpQueue()
     }
 
-    /// Ends a connection that no request uses any more and whose output has been written, or that has failed; begins the idle time of one that may be used again.
     mutating func endIfOver(now: Moment) {
         if hasEnded { return }
         if let failure = machine.failure {
             phase = .ended(.http2(failure))
         } else if isUnused {
-            switch phase {
-            case .draining where machine.outputCount == 0 || idleEnd.map { $0 <= now } == true: phase = .ended(.closed)
-            case .draining: idleEnd = idleEnd ?? now + HTTP2LinkCore.lingerTime
-            case .open:
-                if let idleTime, idleEnd == nil {
-                    idleEnd = now + (hasServed ? idleTime : max(idleTime, HTTP2LinkCore.unusedTime))
-                }
-            case .ended: break
+            if !isOpen {
+                endOnceWritten(now: now)
+            } else if let idleTime, idleEnd == nil {
+                idleEnd = now + (hasServed ? idleTime : max(idleTime, HTTP2ClientCore.unusedTime))
             }
         }
         if hasEnded { giveUpQueue() }
@@ -144,7 +115,7 @@ extension HTTP2LinkCore {
 
 // MARK: - Requests
 
-extension HTTP2LinkCore {
+extension HTTP2ClientCore {
     /// Sends a request, at once or when the server allows another stream; see ``isOpen(_:)``.
     ///
     /// - Parameter endsHere: whether the request has no body.
@@ -193,7 +164,7 @@ extension HTTP2LinkCore {
             }
             sentCount += 1
             sentInQueue += 1
-            if sentInQueue == queue.count || sentInQueue >= HTTP2LinkCore.sentInQueueLimit {
+            if sentInQueue == queue.count || sentInQueue >= HTTP2ClientCore.sentInQueueLimit {
                 queue.removeFirst(sentInQueue)
                 sentInQueue = 0
             }
@@ -251,60 +222,25 @@ extension HTTP2LinkCore {
 
 // MARK: - Bytes and events
 
-extension HTTP2LinkCore {
-    /// Whether output has to be written before more is read.
-    var isOutputFull: Bool { machine.isOutputFull }
-
-    var outputCount: Int { machine.outputCount }
-
-    func withOutput<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result {
-        try machine.withOutput(body)
-    }
-
+extension HTTP2ClientCore {
     mutating func didWrite(_ count: Int) {
         machine.didWrite(count)
         written += count
         signalWritable()
     }
 
-    /// The instant at which ``act(now:)`` has to be called.
-    var nextDeadline: Moment? {
-        let deadline = machine.nextDeadline.map { start + $0 }
-        if hasEnded { return nil }
-        guard let idleEnd else { return deadline }
-        return deadline.map { min($0, idleEnd) } ?? idleEnd
-    }
-
-    /// Acts on deadlines that have passed.
-    mutating func act(now: Moment) {
-        if isOpen, let idleEnd, idleEnd <= now { drain(now: now) }
-        // The end of each stream is an event, and the output tells the server why.
-        do throws(HTTP2Error) { try machine.tick(now: elapsed(now)) } catch {}
-    }
-
-    /// Acts on bytes from the server; none mean the end of the connection.
     mutating func receive(_ bytes: RawSpan, now: Moment) {
         lastInput = now
-        do throws(HTTP2Error) {
-            if bytes.byteCount == 0 {
-                try machine.receiveEnd(now: elapsed(now))
-            } else {
-                try machine.receive(bytes, now: elapsed(now))
-            }
-        } catch {
-            // As at a deadline.
-        }
+        pass(bytes, now: now)
     }
 
-    /// Passes what has happened to the streams.
     mutating func settle(now: Moment) {
         while let event = machine.nextEvent() { handle(event, now: now) }
         signalWritable()
         if isOpen { sendQueued(now: now) }
     }
 
-    /// The points to signal, once no lock is held.
-    mutating func takeSignals() -> [WaitPoint] {
+    mutating func takeNotices() -> [WaitPoint] {
         if signals.isEmpty { return [] }
         let taken = signals
         signals = []

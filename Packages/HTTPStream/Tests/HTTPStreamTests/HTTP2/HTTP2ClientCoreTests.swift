@@ -8,11 +8,11 @@ import Testing
 @testable import HTTPStream
 
 /// The life of a connection, in exact steps.
-@Suite(.timeLimit(.minutes(5))) struct HTTP2LinkCoreTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTP2ClientCoreTests {
     private let start = Moment.now
 
-    private func core() -> HTTP2LinkCore {
-        HTTP2LinkCore(limits: .default, idleTime: .seconds(10), silenceLimit: .seconds(5), now: start)
+    private func core() -> HTTP2ClientCore {
+        HTTP2ClientCore(limits: .default, idleTime: .seconds(10), silenceLimit: .seconds(5), now: start)
     }
 
     @Test("a peer that does not take the last frames of a connection prevents its end for a second only")

@@ -1,0 +1,94 @@
+internal import EventLoops
+internal import HTTP2
+internal import HTTPMessage
+internal import StreamKit
+
+/// A connection of HTTP/2 that loads share.
+///
+/// Loads call the link under their own lock, and the link never calls into a load: what has happened on a stream is kept in its
+/// ``HTTP2Stream``, whose point is signalled.
+final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
+    // Unchecked only as a subclass of Watcher: everything here is constant.
+
+    let key: HTTPConnectionKey
+    /// The limits of responses.
+    let limits: HTTPLimits
+    /// Called once, without the lock, when the link takes no further requests.
+    private let onDraining: @Sendable (HTTP2ClientLink) -> Void
+
+    /// - Parameters:
+    ///   - pair: the open connection.
+    ///   - limits: the limits of responses.
+    ///   - idleTime: how long the link is kept without streams; nil if it ends with its first one.
+    ///   - silenceLimit: as for ``HTTP2ClientCore``.
+    ///   - onDraining: called once, when the link takes no further requests.
+    init(
+        _ pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, idleTime: Duration?,
+        silenceLimit: Duration = .seconds(5), onDraining: @escaping @Sendable (HTTP2ClientLink) -> Void
+    ) {
+        self.key = key
+        self.limits = limits
+        self.onDraining = onDraining
+        super.init(
+            pair, HTTP2ClientCore(limits: limits, idleTime: idleTime, silenceLimit: silenceLimit, now: .now))
+    }
+
+    override func perform(_ point: WaitPoint) { point.signal([.readable, .writable]) }
+
+    override func didBeginDraining() { onDraining(self) }
+
+    override func didEnd() { pair.close() }
+
+    // MARK: The pool
+
+    /// Whether further requests may share the connection.
+    var isShareable: Bool { withCore { $0.isShareable } }
+
+    /// Whether no request uses the connection, which is open.
+    var isIdle: Bool { withCore { $0.isIdle } }
+
+    /// Ends the connection: at once without streams, otherwise with the last one.
+    func drain() { changeCore { $0.drain(now: .now) } }
+
+    /// As ``drain()``, unless a pool keeps the connection.
+    func drainUnlessPooled() { changeCore { $0.drainUnlessPooled(now: .now) } }
+
+    // MARK: Requests
+
+    /// Sends a request, at once or when the server allows another stream: the stream's point is signalled then, see ``isOpen(_:)``.
+    ///
+    /// - Parameter endsHere: whether the request has no body.
+    func send(_ request: HTTP2Request, endsHere: Bool, as stream: HTTP2Stream) throws(HTTP2LinkFailure) {
+        try changeCore { (core) throws(HTTP2LinkFailure) in
+            try core.send(request, endsHere: endsHere, as: stream, now: .now)
+        }
+    }
+
+    /// The number of requests sent so far.
+    var sentCount: Int { withCore { $0.sentCount } }
+
+    /// Whether the request has been sent.
+    func isOpen(_ stream: HTTP2Stream) throws(HTTP2LinkFailure) -> Bool {
+        try withCore { (core) throws(HTTP2LinkFailure) in try core.isOpen(stream) }
+    }
+
+    /// Sends data of a request's body. Returns the number of bytes taken, or nil if none were; the stream's point is signalled then.
+    func send(_ bytes: RawSpan, endsHere: Bool, on stream: HTTP2Stream) throws(HTTP2LinkFailure) -> Int? {
+        try changeCore { (core) throws(HTTP2LinkFailure) in
+            try core.send(bytes, endsHere: endsHere, on: stream, now: .now)
+        }
+    }
+
+    /// Reads data of a response.
+    func read(_ stream: HTTP2Stream, into target: inout MutableRawSpan) throws(HTTP2LinkFailure) -> HTTP2ReadOutcome {
+        try changeCore { (core) throws(HTTP2LinkFailure) in try core.read(stream, into: &target, now: .now) }
+    }
+
+    /// Ends the use of a stream. What the server still sends on it is dropped.
+    func close(_ stream: HTTP2Stream) { changeCore { $0.close(stream, now: .now) } }
+
+    /// Reads what is known of a stream.
+    func withStream<Result: Sendable>(_ stream: HTTP2Stream, _ body: (HTTP2Stream) -> Result) -> Result {
+        withCore { _ in body(stream) }
+    }
+}
