@@ -136,16 +136,17 @@ public final class HTTPServer: Sendable {
         #if Tracing
         let handler = RequestSpan.around(handler, configuration.tracer)
         #endif
-        try await listener.serve { [configuration, stopping, date, longLived] client in
-            await ServerConnection(client, configuration, stopping, date, longLived).serve(handler)
-        }
+        let context = ServerContext(
+            configuration: configuration, stopping: stopping, date: date, longLived: longLived)
+        try await listener.serve { client in await ServerConnection(client, context).serve(handler) }
     }
 
     /// Serves one connection, for tests without sockets.
     package static func serve(_ pair: StreamPair, _ configuration: Configuration, _ handler: @escaping Handler) async {
-        let longLived = LongLivedLimit(configuration.maximumLongLivedConnections ?? .max)
-        await ServerConnection(ServedConnection(pair), configuration, ServerStopping(), DateLine(), longLived)
-            .serve(handler)
+        let context = ServerContext(
+            configuration: configuration, stopping: ServerStopping(), date: DateLine(),
+            longLived: LongLivedLimit(configuration.maximumLongLivedConnections ?? .max))
+        await ServerConnection(ServedConnection(pair), context).serve(handler)
     }
 
     /// Accepts no more connections, closes idle ones, and lets all others end with the current response. A connection is not idle once

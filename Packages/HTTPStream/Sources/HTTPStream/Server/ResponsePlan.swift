@@ -13,6 +13,8 @@ struct ResponsePlan: Equatable {
         case chunked
         /// Bytes until the connection is closed.
         case untilClose
+        /// Bytes until the stream of HTTP/2 ends.
+        case untilStreamEnds
     }
 
     let body: Body
@@ -24,7 +26,7 @@ struct ResponsePlan: Equatable {
         case .none: .none
         case .length(let count): .length(count)
         case .chunked: .chunked
-        case .untilClose: .untilClose
+        case .untilClose, .untilStreamEnds: .untilClose
         }
     }
 
@@ -41,29 +43,13 @@ struct ResponsePlan: Equatable {
         _ response: HTTPResponse, length: Int64?, to request: IncomingRequest, mayPersist: Bool, date: [UInt8],
         into output: inout [UInt8]
     ) throws(StreamError) {
-        let fields = response.fields
-        let status = response.status.code
         if response.version < .http10 { throw .unsendable("a response of HTTP/0.9 has no head") }
-        if status < 200 { throw .unsendable("its status is \(status), and only a final response is allowed") }
-        if fields.contains(.transferEncoding) {
-            throw .unsendable("it has a Transfer-Encoding, which only the server sets")
-        }
-        let declared = try ResponsePlan.declaredLength(fields)
-        let isHead = request.request.method == .head
+        let content = try ResponseContent(of: response, length: length, to: request.request.method)
+        let fields = response.fields
         var added: [UInt8] = []
-        if status == 204 || status == 304 || isHead {
-            if status == 204, declared != nil { throw .unsendable("a 204 has no length (RFC 9110 §8.6)") }
-            if isHead, status != 204, status != 304, declared == nil, let length {
-                added += Array("Content-Length: \(length)\r\n".utf8)
-            }
-            if !isHead, let length, length > 0 { throw .unsendable("a \(status) has no body") }
-            body = .none
-        } else if let length = length ?? declared {
-            if let declared, declared != length {
-                throw .unsendable("its Content-Length is \(declared), but its body has \(length) bytes")
-            }
-            if declared == nil { added += Array("Content-Length: \(length)\r\n".utf8) }
-            body = .length(length)
+        if let length = content.lengthToAdd { added += Array("Content-Length: \(length)\r\n".utf8) }
+        if let known = content.body {
+            body = known
         } else if request.request.version >= .http11 {
             added += Array("Transfer-Encoding: chunked\r\n".utf8)
             body = .chunked
@@ -82,6 +68,40 @@ struct ResponsePlan: Equatable {
         }
         output += added
         output += ChunkedEncoder.chunkEnd
+    }
+}
+
+/// The content of a response, by its status, its fields and the method of its request (RFC 9110 §6.4.1).
+struct ResponseContent: Equatable {
+    /// What follows the head; nil for a length that is unknown.
+    let body: ResponsePlan.Body?
+    /// The value of a `Content-Length` that the head lacks.
+    let lengthToAdd: Int64?
+
+    /// - Parameter length: the length of the body; nil if it is unknown.
+    /// - Throws: `EINVAL` for an interim response, one with its own `Transfer-Encoding`, or one with a wrong length.
+    init(of response: HTTPResponse, length: Int64?, to method: HTTPMethod) throws(StreamError) {
+        let status = response.status.code
+        if status < 200 { throw .unsendable("its status is \(status), and only a final response is allowed") }
+        if response.fields.contains(.transferEncoding) {
+            throw .unsendable("it has a Transfer-Encoding, which only the server sets")
+        }
+        let declared = try ResponseContent.declaredLength(response.fields)
+        let isHead = method == .head
+        if status == 204 || status == 304 || isHead {
+            if status == 204, declared != nil { throw .unsendable("a 204 has no length (RFC 9110 §8.6)") }
+            if !isHead, let length, length > 0 { throw .unsendable("a \(status) has no body") }
+            body = ResponsePlan.Body.none
+            lengthToAdd = isHead && status != 204 && status != 304 && declared == nil ? length : nil
+        } else if let length = length ?? declared {
+            if let declared, declared != length {
+                throw .unsendable("its Content-Length is \(declared), but its body has \(length) bytes")
+            }
+            body = .length(length)
+            lengthToAdd = declared == nil ? length : nil
+        } else {
+            (body, lengthToAdd) = (nil, nil)
+        }
     }
 
     private static func declaredLength(_ fields: HTTPFields) throws(StreamError) -> Int64? {

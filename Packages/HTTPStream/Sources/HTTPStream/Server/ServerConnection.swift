@@ -18,10 +18,7 @@ final class ServerConnection {
     }
 
     let client: ServedConnection
-    let configuration: HTTPServer.Configuration
-    let stopping: ServerStopping
-    let date: DateLine
-    let longLived: LongLivedLimit
+    let context: ServerContext
     var buffer = ReceiveBuffer(capacity: ServerConnection.bufferSize)
     /// Memory for heads and pieces to be sent.
     var output: [UInt8] = []
@@ -50,21 +47,17 @@ final class ServerConnection {
     /// Counts the calls of ``mustYield()``; wraps around.
     private var steps: UInt8 = 0
 
-    init(
-        _ client: ServedConnection, _ configuration: HTTPServer.Configuration, _ stopping: ServerStopping,
-        _ date: DateLine, _ longLived: LongLivedLimit
-    ) {
+    init(_ client: ServedConnection, _ context: ServerContext) {
         self.client = client
-        self.configuration = configuration
-        self.stopping = stopping
-        self.date = date
-        self.longLived = longLived
-        let pair = client.pair
+        self.context = context
+        let (pair, configuration) = (client.pair, context.configuration)
         loop = pair.input.waitPoint.loop
         observedAddress = configuration.onResponse == nil ? nil : pair[.remoteAddress]
         writeTimeout = configuration.writeTimeout
         parser = HeadParser(.request, limits: configuration.limits)
     }
+
+    private var configuration: HTTPServer.Configuration { context.configuration }
 
     /// The streams of the connection.
     var pair: StreamPair { client.pair }
@@ -74,7 +67,7 @@ final class ServerConnection {
         while true {
             switch await next() {
             case .request(let incoming):
-                let exchange = HTTPServerExchange(incoming, on: self)
+                let exchange = HTTPServerExchange(HTTP1ServerCarrier(incoming, on: self))
                 guard await exchange.run(handler) else { return }
             case .refused(let refusal):
                 let isSent = await send(refusal)
@@ -235,7 +228,7 @@ final class ServerConnection {
         output += Array(
             """
             HTTP/1.1 \(refusal.status) \(refusal.status.standardPhrase)\r
-            Date: \(String(decoding: date.now, as: UTF8.self))\r
+            Date: \(String(decoding: context.date.now, as: UTF8.self))\r
             Content-Type: text/plain\r
             Content-Length: \(text.utf8.count)\r
             Connection: close\r

@@ -434,10 +434,11 @@ import Testing
     @Test func aTransferToAClientThatHasEndedItsOutputExtendsTheLimit() async throws {
         let outcomes = Locked<[Bool]>([])
         _ = try await serving(server()) { exchange in
-            exchange.watcher.noteTransfer()
-            exchange.watcher.limitReached()
+            let watcher = exchange.task as? DisconnectionWatcher
+            watcher?.noteTransfer()
+            watcher?.limitReached()
             outcomes.withLock { $0.append(Task.isCancelled) }
-            exchange.watcher.limitReached()
+            watcher?.limitReached()
             outcomes.withLock { $0.append(Task.isCancelled) }
         } _: { pair in
             try await pair.output.writeAll(Self.request)

@@ -248,7 +248,7 @@ import Testing
                 }
             }
             // Ends when all of them wait, or when one has returned too early.
-            while exchange.watcher.waiterCount < ends.count, !ends.contains(where: { $0.value != nil }),
+            while exchange.task.waiterCount < ends.count, !ends.contains(where: { $0.value != nil }),
                 !Task.isCancelled
             {
                 await Task.yield()
@@ -409,11 +409,11 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 if waitsBefore {
                     for _ in 0..<2 { group.addTask { await exchange.closed() } }
-                    while exchange.watcher.waiterCount < 2, !Task.isCancelled { await Task.yield() }
+                    while exchange.task.waiterCount < 2, !Task.isCancelled { await Task.yield() }
                 }
                 let connection = try await exchange.switchProtocols(to: "echo")
                 if !waitsBefore { for _ in 0..<2 { group.addTask { await exchange.closed() } } }
-                while exchange.watcher.waiterCount < 2, !Task.isCancelled { await Task.yield() }
+                while exchange.task.waiterCount < 2, !Task.isCancelled { await Task.yield() }
                 if end == .closing {
                     connection.pair.close()
                 } else {
@@ -453,7 +453,7 @@ import Testing
                 isClosed.provide(())
             }
             // Ends when the task waits, or when it has returned too early.
-            while exchange.watcher.waiterCount == 0, isClosed.value == nil, !Task.isCancelled { await Task.yield() }
+            while exchange.task.waiterCount == 0, isClosed.value == nil, !Task.isCancelled { await Task.yield() }
             #expect(isClosed.value == nil)
             mayClose.provide(())
             while try await !connection.pair.input.read(upTo: 100).isEmpty {}
