@@ -227,8 +227,7 @@ final class HTTP1ServerCarrier: ServerCarrier {
         willSend()
         try await sendOutput()
         connection.watcher.leaveToHandler()
-        let received = connection.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
-        connection.buffer.remove(connection.buffer.count)
+        let received = connection.takeBuffer()
         try pair.set(.readTimeout, to: nil)
         try pair.set(.writeTimeout, to: nil)
         return HTTPUpgradedConnection(pair: pair, received: received)

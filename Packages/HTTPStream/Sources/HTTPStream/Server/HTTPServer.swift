@@ -7,7 +7,7 @@ public import StreamKit
 public import Tracing
 #endif
 
-/// An HTTP/1.1 server: it reads requests from the connections that it accepts, and a handler responds to each.
+/// A server of HTTP/1.1 and HTTP/2: it reads requests from the connections that it accepts, and a handler responds to each.
 ///
 /// ```swift
 /// let server = try HTTPServer(port: 8080)
@@ -19,7 +19,7 @@ public import Tracing
 /// The server is small and strict: a request whose end two programs could find at different positions is refused with a 400, and
 /// its connection is closed (RFC 9112 §11.2); every wait and every length has a limit (``Configuration``). Connections are kept,
 /// pipelined requests are answered in order, and a client that waits for 100 (Continue) receives it when the handler reads the
-/// body.
+/// body. The requests on a connection of HTTP/2 have a task each, and are answered as their handlers end.
 ///
 /// Handlers run on the threads of the loops, many at once. A handler whose client disconnects is cancelled. Replaces `CFHTTPServer` and the combination of `CFSocket` with
 /// `CFHTTPMessageAppendBytes`.
@@ -96,14 +96,26 @@ public final class HTTPServer: Sendable {
             connections.tls = tls
         }
         connections.properties[.writeTimeout] = configuration.writeTimeout
-        connections.tls = connections.tls.map(HTTPServer.offering)
+        if configuration.acceptsPriorKnowledge, configuration.versions == .http1 {
+            throw .serverDecides("acceptsPriorKnowledge", instead: "HTTPServer.Configuration: versions")
+        }
+        if let tls = connections.tls { connections.tls = try HTTPServer.offering(configuration.versions, tls) }
         return connections
     }
 
     /// Adds the application protocols of the server to a configuration that has none.
-    private static func offering(_ tls: TLSConfiguration) -> TLSConfiguration {
+    ///
+    /// - Throws: `EINVAL` for a configuration that offers HTTP/2 although the server does not serve it.
+    private static func offering(
+        _ versions: HTTPVersions, _ tls: TLSConfiguration
+    ) throws(StreamError) -> TLSConfiguration {
         var tls = tls
-        if tls.applicationProtocols.isEmpty { tls.applicationProtocols = ["http/1.1", "http/1.0"] }
+        if tls.applicationProtocols.isEmpty {
+            tls.applicationProtocols = versions.applicationProtocols
+            if versions != .http2 { tls.applicationProtocols.append("http/1.0") }
+        } else if versions == .http1, tls.applicationProtocols.contains(HTTPVersions.http2Protocol) {
+            throw .serverDecides(HTTPVersions.http2Protocol, instead: "HTTPServer.Configuration: versions")
+        }
         return tls
     }
 
@@ -115,15 +127,16 @@ public final class HTTPServer: Sendable {
     ///
     /// Neither the call nor `TLSIdentity.read(file:keyFile:password:within:)` reads files on the caller's thread.
     ///
-    /// - Throws: as `StreamListener.reload(tls:)`. The previous configuration then remains in effect.
+    /// - Throws: as `StreamListener.reload(tls:)`; `EINVAL` for an application protocol that ``Configuration/versions`` excludes. The
+    ///   previous configuration then remains in effect.
     public nonisolated(nonsending) func reload(tls: TLSConfiguration) async throws(StreamError) {
-        try await listener.reload(tls: HTTPServer.offering(tls))
+        try await listener.reload(tls: HTTPServer.offering(configuration.versions, tls))
     }
 
     /// As the asynchronous function, but reads the certificates on the calling thread, without a time limit.
     @available(*, noasync, message: "reads files on the calling thread; use await")
     public func reload(tls: TLSConfiguration) throws(StreamError) {
-        try listener.reload(tls: HTTPServer.offering(tls))
+        try listener.reload(tls: HTTPServer.offering(configuration.versions, tls))
     }
 
     /// The port; nil once the server has stopped.
@@ -138,7 +151,7 @@ public final class HTTPServer: Sendable {
         #endif
         let context = ServerContext(
             configuration: configuration, stopping: stopping, date: date, longLived: longLived)
-        try await listener.serve { client in await ServerConnection(client, context).serve(handler) }
+        try await listener.serve { client in await ServerConnection.serve(client, context, handler) }
     }
 
     /// Serves one connection, for tests without sockets.
@@ -146,7 +159,7 @@ public final class HTTPServer: Sendable {
         let context = ServerContext(
             configuration: configuration, stopping: ServerStopping(), date: DateLine(),
             longLived: LongLivedLimit(configuration.maximumLongLivedConnections ?? .max))
-        await ServerConnection(ServedConnection(pair), context).serve(handler)
+        await ServerConnection.serve(ServedConnection(pair), context, handler)
     }
 
     /// Accepts no more connections, closes idle ones, and lets all others end with the current response. A connection is not idle once
@@ -165,8 +178,28 @@ extension HTTPServer {
     public struct Configuration: Sendable {
         /// The connections: TLS, their number, backlog, loops.
         ///
-        /// With TLS and without application protocols, the server offers `http/1.1` and `http/1.0`.
+        /// With TLS and without application protocols, the server offers those of ``versions``.
         public var connections = StreamListener.Configuration()
+
+        /// The versions of HTTP that the server serves. Default ``HTTPVersions/automatic``: over TLS, HTTP/2 for the clients that choose it
+        /// (ALPN, RFC 9113 §3.2), and HTTP/1.1 otherwise.
+        ///
+        /// With ``HTTPVersions/http2``, clients without TLS must begin with HTTP/2, and a request of HTTP/1.1 gets a 505. A request is the same
+        /// for its handler in all versions; <doc:ServerVersions> lists what differs.
+        public var versions = HTTPVersions.automatic
+
+        /// Whether a client without TLS may begin with HTTP/2 because it knows that the server serves it (prior knowledge, RFC 9113 §3.3).
+        /// Default false: over plain TCP, the server serves HTTP/1.1. The former `Upgrade: h2c` is never accepted.
+        public var acceptsPriorKnowledge = false
+
+        /// The maximum number of requests at the same time on a connection of HTTP/2. Default 100; from 1 to 16,384. The server refuses others
+        /// before a handler sees them, and their client may send them again.
+        public var maximumStreamsPerConnection = 100
+
+        /// Whether the first bytes of a client without TLS may be those of HTTP/2.
+        var acceptsUnnegotiatedHTTP2: Bool {
+            connections.tls == nil && (acceptsPriorKnowledge || versions == .http2)
+        }
 
         /// The limits of a request: 8 KiB per line, 64 KiB per head, 100 fields, 1 MiB of body. Beyond them, the response is 414,
         /// 431 or 413, and the connection is closed.
@@ -294,34 +327,43 @@ extension HTTPServer {
     }
 }
 
-/// Whether a server has been told to stop, and the exchanges that wait for that.
+/// Whether a server has been told to stop, and what that leads to.
 final class ServerStopping: Sendable {
     private struct State {
         var hasBegun = false
-        var waiters: [ObjectIdentifier: OneShot<Void>] = [:]
+        var observers: [ObjectIdentifier: @Sendable () -> Void] = [:]
     }
 
     private let state = Locked(State())
 
     func begin() {
-        let waiters = state.withLock { state in
+        let observers = state.withLock { state in
             state.hasBegun = true
-            defer { state.waiters = [:] }
-            return state.waiters
+            defer { state.observers = [:] }
+            return state.observers
         }
-        for waiter in waiters.values { waiter.provide(()) }
+        for observer in observers.values { observer() }
+    }
+
+    /// Calls `action` when ``begin()`` is called, at once if it has been, unless ``remove(_:)`` is called before.
+    func observe(_ observer: AnyObject, _ action: @escaping @Sendable () -> Void) {
+        let hasBegun = state.withLock { state in
+            if !state.hasBegun { state.observers[ObjectIdentifier(observer)] = action }
+            return state.hasBegun
+        }
+        if hasBegun { action() }
+    }
+
+    func remove(_ observer: AnyObject) {
+        _ = state.withLock { $0.observers.removeValue(forKey: ObjectIdentifier(observer)) }
     }
 
     /// Waits until ``begin()`` is called or the task is cancelled.
     func wait() async {
         let waiter = OneShot<Void>()
-        let hasBegun = state.withLock { state in
-            if !state.hasBegun { state.waiters[ObjectIdentifier(waiter)] = waiter }
-            return state.hasBegun
-        }
-        if hasBegun { return }
+        observe(waiter) { waiter.provide(()) }
         try? await waiter.value()
-        _ = state.withLock { $0.waiters.removeValue(forKey: ObjectIdentifier(waiter)) }
+        remove(waiter)
     }
 }
 

@@ -1,3 +1,4 @@
+internal import HTTP2
 internal import HTTPMessage
 internal import StreamKit
 
@@ -37,14 +38,12 @@ struct IncomingRequest {
         if case .length(let count) = framing, count > bodyLimit {
             throw RequestRefusal(HTTPMessageError(.bodyTooLong))
         }
-        // A tunnel cannot be answered with a message.
-        if request.method == .connect { throw RequestRefusal(501) }
+        try IncomingRequest.checkMethod(request)
         isPersistent = request.isPersistent
         // RFC 9110 §10.1.1: an expectation of an HTTP/1.0 client is ignored.
         let hasExpectation = request.version >= .http11 && request.fields.contains(.expect)
         if hasExpectation {
-            let expectations = request.fields.values(for: .expect)
-            guard expectations.allSatisfy({ $0.lowercased() == "100-continue" }) else { throw RequestRefusal(417) }
+            try IncomingRequest.checkExpectation(request)
         }
         var exchange = ExchangeMachine(.server)
         do throws(HTTPMessageError) {
@@ -56,6 +55,35 @@ struct IncomingRequest {
             throw RequestRefusal(error)
         }
         self.exchange = exchange
+    }
+
+    /// Checks the head of a request of HTTP/2, whose framing and syntax its machine has checked.
+    ///
+    /// - Throws: a refusal: 413 for a body whose declared length is too large, 414 for a target that is too long, 417 for an unknown
+    ///   expectation, 421 for a scheme or a host that is not the server's, 501 for `CONNECT`.
+    static func check(_ received: HTTP2Request, _ configuration: HTTPServer.Configuration) throws(RequestRefusal) {
+        let request = received.head
+        try checkMethod(request)
+        // The scheme is the one that the client of a proxy has used, so it need not be that of the connection.
+        guard ["http", "https"].contains(received.scheme) else { throw RequestRefusal(421) }
+        guard (configuration.hosts ?? .any).accepts(request.authority) else { throw RequestRefusal(421) }
+        guard request.target.bytes.count <= configuration.limits.lineLength else {
+            throw RequestRefusal(HTTPMessageError(.lineTooLong), isInStartLine: true)
+        }
+        try checkExpectation(request)
+        if let length = request.fields[.contentLength].flatMap({ Int64($0) }), length > configuration.limits.bodyLength {
+            throw RequestRefusal(HTTPMessageError(.bodyTooLong))
+        }
+    }
+
+    /// Refuses `CONNECT`: a tunnel cannot be answered with a message.
+    private static func checkMethod(_ request: HTTPRequest) throws(RequestRefusal) {
+        if request.method == .connect { throw RequestRefusal(501) }
+    }
+
+    private static func checkExpectation(_ request: HTTPRequest) throws(RequestRefusal) {
+        let expectations = request.fields.values(for: .expect)
+        guard expectations.allSatisfy({ $0.lowercased() == "100-continue" }) else { throw RequestRefusal(417) }
     }
 
     /// Whether the connection can carry another request although the handler has not read the whole body: the rest is short enough to be

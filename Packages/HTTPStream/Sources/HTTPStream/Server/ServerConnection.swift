@@ -11,6 +11,8 @@ final class ServerConnection {
     /// The result of the wait for a request.
     enum Next {
         case request(IncomingRequest)
+        /// The client speaks HTTP/2, beginning with these bytes.
+        case http2([UInt8])
         /// The server itself responds and closes the connection.
         case refused(RequestRefusal)
         /// The client is gone or idle, or the server is stopping.
@@ -41,6 +43,8 @@ final class ServerConnection {
     private var isNew = true
     /// What the listener has been told that the connection does.
     private var activity = ServedConnection.Activity.idle
+    /// Whether the client may begin with HTTP/2 without having negotiated it.
+    private var mayBeginWithHTTP2: Bool
     private var parser: HeadParser
     private var readTimeout = Duration.zero
     private var writeTimeout: Duration
@@ -55,6 +59,18 @@ final class ServerConnection {
         observedAddress = configuration.onResponse == nil ? nil : pair[.remoteAddress]
         writeTimeout = configuration.writeTimeout
         parser = HeadParser(.request, limits: configuration.limits)
+        mayBeginWithHTTP2 = configuration.acceptsUnnegotiatedHTTP2
+    }
+
+    /// Serves a client with the version of HTTP that it has negotiated, or with which it begins.
+    static func serve(
+        _ client: ServedConnection, _ context: ServerContext, _ handler: @escaping HTTPServer.Handler
+    ) async {
+        if client.pair[.tlsInformation]?.applicationProtocol == HTTPVersions.http2Protocol {
+            await HTTP2ServerLink(client, context).serve([], handler)
+        } else {
+            await ServerConnection(client, context).serve(handler)
+        }
     }
 
     private var configuration: HTTPServer.Configuration { context.configuration }
@@ -63,12 +79,14 @@ final class ServerConnection {
     var pair: StreamPair { client.pair }
 
     /// Serves the client until the connection ends.
-    func serve(_ handler: HTTPServer.Handler) async {
+    func serve(_ handler: @escaping HTTPServer.Handler) async {
         while true {
             switch await next() {
             case .request(let incoming):
                 let exchange = HTTPServerExchange(HTTP1ServerCarrier(incoming, on: self))
                 guard await exchange.run(handler) else { return }
+            case .http2(let received):
+                return await HTTP2ServerLink(client, context).serve(received, handler)
             case .refused(let refusal):
                 let isSent = await send(refusal)
                 configuration.onResponse?(
@@ -99,8 +117,13 @@ final class ServerConnection {
             while true {
                 if !buffer.isEmpty {
                     do throws(RequestRefusal) {
-                        if let incoming = try findRequest() {
-                            return change(to: .busy) ? .request(incoming) : .ended
+                        switch beginsWithHTTP2 {
+                        case true?: return .http2(takeBuffer())
+                        case false?:
+                            if let incoming = try findRequest() {
+                                return change(to: .busy) ? .request(incoming) : .ended
+                            }
+                        case nil: break
                         }
                     } catch {
                         return .refused(error)
@@ -118,7 +141,25 @@ final class ServerConnection {
         }
     }
 
+    /// Whether the bytes in the buffer are the preface of HTTP/2 (RFC 9113 §3.4); nil if more of them are needed.
+    private var beginsWithHTTP2: Bool? {
+        guard mayBeginWithHTTP2 else { return false }
+        let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+        let start = buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0.prefix(preface.count)) } }
+        guard preface.starts(with: start) else { return false }
+        return start.count == preface.count ? true : nil
+    }
+
+    /// Returns the bytes that have been received and not used, which leave the buffer.
+    func takeBuffer() -> [UInt8] {
+        let bytes = buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
+        buffer.remove(buffer.count)
+        return bytes
+    }
+
     private func findRequest() throws(RequestRefusal) -> IncomingRequest? {
+        if configuration.versions == .http2 { throw RequestRefusal(505) }
+        mayBeginWithHTTP2 = false
         let request: HTTPRequest
         do throws(HTTPMessageError) {
             let progress = try buffer.withBytes { (bytes) throws(HTTPMessageError) in try parser.parse(bytes) }

@@ -48,11 +48,7 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     ///   - silenceLimit: how long a server that leaves a request without an answer may send nothing at all; then no further request uses the
     ///     connection, which may be dead.
     init(limits: HTTPLimits, idleTime: Duration?, silenceLimit: Duration, now: Moment) {
-        var protocolLimits = HTTP2Limits()
-        // Of a head as in HTTP/1.1, where a field takes two bytes for each 32 in the list of HTTP/2 (RFC 9113 §6.5.2).
-        let fieldCount = min(max(limits.fieldCount, 1), 1 << 16)
-        protocolLimits.fieldSection.fieldCount = fieldCount
-        protocolLimits.fieldSection.listSize = min(max(limits.headLength, 0), 1 << 28) + 32 * fieldCount
+        var protocolLimits = HTTP2Limits(of: limits)
         protocolLimits.maximumInterimResponses = HTTPLimits.interimResponses
         machine = HTTP2ClientMachine(limits: protocolLimits, now: .zero)
         (start, lastInput) = (now, now)

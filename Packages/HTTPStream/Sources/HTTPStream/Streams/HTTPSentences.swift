@@ -309,6 +309,12 @@ extension StreamError {
             posix: 22, Sentence("server.unsendable", "The response cannot be sent: %1.", reason))  // EINVAL
     }
 
+    /// The client has reset the stream of its request, or the connection has ended.
+    static func clientGone(_ failure: HTTP2StreamFailure) -> StreamError {
+        StreamError(
+            posix: 104, Sentence("server.clientGone", "The client has ended its request: %1.", "\(failure.code)"))  // ECONNRESET
+    }
+
     static let answeredTwice = StreamError(
         posix: 22, Sentence("server.twice", "The request has already been answered."))
 

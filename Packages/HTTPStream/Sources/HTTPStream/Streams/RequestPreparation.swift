@@ -197,17 +197,12 @@ struct RequestPreparation {
     /// The protocol to which a head that was sent offers to switch; nil if it offers none.
     static func offeredProtocol(in head: [UInt8]) -> String? { parsed(head)?.fields[.upgrade] }
 
-    /// The fields that belong to a connection of HTTP/1.1, which HTTP/2 does not have (RFC 9113 §8.2.2).
-    private static let connectionFields: [HTTPFieldName] = [
-        .connection, .transferEncoding, "Keep-Alive", .proxyConnection,
-    ]
-
     /// The request of a prepared head, in the form of HTTP/2: its `Host` becomes `:authority`.
     ///
     /// - Throws: for a head that cannot be sent, such as one with a field that HTTP/1.1 would send in obsolete form.
     static func requestWithoutConnectionFields(of head: [UInt8]) throws(StreamError) -> HTTPRequest {
         guard var request = parsed(head) else { throw .badURL("its head is malformed.") }
-        connectionFields.forEach { request.fields.remove($0) }
+        request.fields.removeConnectionFields()
         if request.fields["TE"]?.lowercased() != "trailers" { request.fields.remove("TE") }
         return request
     }

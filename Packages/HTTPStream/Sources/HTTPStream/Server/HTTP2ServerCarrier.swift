@@ -1,0 +1,248 @@
+internal import EventLoops
+internal import HTTP2
+internal import HTTPMessage
+internal import HostResolver
+internal import StreamKit
+
+/// One request of HTTP/2 and its response, on the stream that carries them.
+final class HTTP2ServerCarrier: ServerCarrier {
+    /// The longest piece of a request's body.
+    private static let maximumPiece = 16 * 1024
+
+    private enum Response {
+        case none
+        /// The head has been made, but not sent.
+        case made(HTTPResponse)
+        case begun
+        case ended
+    }
+
+    let request: HTTPRequest
+    var isClientGone = false
+    private(set) var refusal: RequestRefusal?
+
+    private let link: HTTP2ServerLink
+    private let stream: HTTP2ServerStream
+    private var response = Response.none
+    /// Whether the client waits for a 100 (Continue) before it sends the body.
+    private var needsContinue: Bool
+    private var memory: [UInt8] = []
+    /// The number of bytes of the body that have been read.
+    private var readCount: Int64 = 0
+    private var requestPace: BodyPace
+    private var responsePace: BodyPace
+
+    init(_ stream: HTTP2ServerStream, on link: HTTP2ServerLink) {
+        self.stream = stream
+        self.link = link
+        request = stream.request.head
+        let configuration = link.context.configuration
+        requestPace = BodyPace(limit: configuration.bodyTimeout, rate: configuration.minimumBodyRate)
+        responsePace = BodyPace(limit: configuration.writeTimeout, rate: configuration.minimumResponseRate)
+        needsContinue = request.fields.contains(.expect)
+        do throws(RequestRefusal) {
+            try IncomingRequest.check(stream.request, configuration)
+        } catch {
+            refusal = error
+        }
+    }
+
+    var context: ServerContext { link.context }
+    var pair: StreamPair { link.pair }
+    var observedAddress: SocketAddress? { link.observedAddress }
+    var task: HandlerTask { stream.task }
+    var trailers: HTTPFields { link.withStream(stream) { $0.trailers } }
+
+    // MARK: The request's body
+
+    func readBody(upTo limit: Int) async throws(StreamError) -> [UInt8] {
+        if let refusal { throw .requestRefused(refusal.status, underlying: refusal.error) }
+        if memory.isEmpty { memory = [UInt8](repeating: 0, count: HTTP2ServerCarrier.maximumPiece) }
+        while true {
+            if link.loop.isShareSpent { await Task.yield() }
+            if let piece = try takePiece(upTo: min(max(1, limit), memory.count)) { return piece }
+            if needsContinue {
+                needsContinue = false
+                if case .none = response { try sendContinue() }
+            }
+            do throws(StreamError) {
+                try await wait(&requestPace)
+            } catch {
+                if let refusal = RequestRefusal(after: error, hasBegun: true) { refuse(refusal) }
+                throw error
+            }
+            // A byte now and then must not keep the connection: its wait continues until the client is fast enough.
+            if !requestPace.isBehind { link.endWait(stream) }
+        }
+    }
+
+    /// Takes a piece of what has arrived, empty at the end; nil if there is nothing yet.
+    private func takePiece(upTo limit: Int) throws(StreamError) -> [UInt8]? {
+        let outcome: HTTP2ReadOutcome
+        do throws(HTTP2Error) {
+            var span = memory.mutableSpan
+            var bytes = span.mutableBytes
+            var target = bytes._mutatingExtracting(0..<limit)
+            outcome = try link.read(stream, into: &target)
+        } catch {
+            throw clientGone(error)
+        }
+        switch outcome {
+        case .blocked: return nil
+        case .ended:
+            link.endWait(stream)
+            return []
+        case .bytes(let count):
+            needsContinue = false
+            readCount += Int64(count)
+            requestPace.note(count, after: .zero)
+            if readCount > context.configuration.limits.bodyLength {
+                let error = HTTPMessageError(.bodyTooLong)
+                let refusal = RequestRefusal(error)
+                refuse(refusal)
+                throw .requestRefused(refusal.status, underlying: error)
+            }
+            return Array(memory[..<count])
+        case .reset(let failure):
+            isClientGone = true
+            throw .clientGone(failure)
+        }
+    }
+
+    private func sendContinue() throws(StreamError) {
+        let head: HTTPResponse
+        do throws(HTTPMessageError) { head = try HTTPResponse(status: 100) } catch { throw StreamError(error) }
+        try respond(head, endsHere: false)
+    }
+
+    func refuse(_ refusal: RequestRefusal) { self.refusal = refusal }
+
+    // MARK: The response
+
+    func makeHead(_ response: HTTPResponse, length: Int64?) throws(StreamError) -> ResponsePlan.Body {
+        let content = try ResponseContent(of: response, length: length, to: request.method)
+        var head = response
+        head.fields.removeConnectionFields()
+        do throws(HTTPMessageError) {
+            if let length = content.lengthToAdd { try head.fields.set("\(length)", for: .contentLength) }
+            if !head.fields.contains(.date) { try head.fields.set(rawValue: context.date.now, for: .date) }
+        } catch {
+            throw StreamError(error)
+        }
+        self.response = .made(head)
+        return content.body ?? .untilStreamEnds
+    }
+
+    func sendHead(as body: ResponsePlan.Body) async throws(StreamError) { try sendHead(endsHere: body == .none) }
+
+    func sendWhole(_ bytes: [UInt8]) async throws(StreamError) {
+        try sendHead(endsHere: bytes.isEmpty)
+        if !bytes.isEmpty { try await send(bytes, endsHere: true) }
+    }
+
+    func send(_ piece: [UInt8], as body: ResponsePlan.Body) async throws(StreamError) {
+        try await send(piece, endsHere: false)
+    }
+
+    func endResponse(_ trailers: HTTPFields, as body: ResponsePlan.Body) async throws(StreamError) {
+        guard case .begun = response else { return }
+        if trailers.isEmpty { return try await send([], endsHere: true) }
+        do throws(HTTP2Error) { try link.sendTrailers(trailers, on: stream) } catch { throw clientGone(error) }
+        response = .ended
+    }
+
+    private func sendHead(endsHere: Bool) throws(StreamError) {
+        guard case .made(let head) = response else { return }
+        try respond(head, endsHere: endsHere)
+        response = endsHere ? .ended : .begun
+    }
+
+    private func respond(_ head: HTTPResponse, endsHere: Bool) throws(StreamError) {
+        do throws(HTTP2Error) {
+            try link.respond(stream, head, endsHere: endsHere)
+        } catch {
+            throw clientGone(error)
+        }
+    }
+
+    /// Sends a part of the body, unless the client receives it too slowly.
+    private func send(_ bytes: [UInt8], endsHere: Bool) async throws(StreamError) {
+        var sent = 0
+        while true {
+            if link.loop.isShareSpent { await Task.yield() }
+            let outcome: HTTP2SendOutcome
+            do throws(HTTP2Error) {
+                outcome = try link.send(
+                    bytes.span.bytes.extracting(droppingFirst: sent), endsHere: endsHere, on: stream)
+            } catch {
+                throw clientGone(error)
+            }
+            sent += outcome.count
+            responsePace.note(outcome.count, after: .zero)
+            if outcome.isComplete {
+                if endsHere { response = .ended }
+                return
+            }
+            do throws(StreamError) {
+                try await wait(&responsePace)
+            } catch {
+                // What has been sent of the piece is unknown to the handler.
+                isClientGone = true
+                throw error
+            }
+            link.endWait(stream)
+        }
+    }
+
+    /// Waits for the client, unless it has been too slow.
+    private func wait(_ pace: inout BodyPace) async throws(StreamError) {
+        let limit = pace.allowance
+        guard limit > .zero else { throw .timedOut }
+        let start = Moment.now
+        try await link.wait(stream, within: limit)
+        pace.note(0, after: start.duration(to: .now))
+    }
+
+    /// The error of a call whose stream has ended, or that HTTP/2 cannot carry.
+    private func clientGone(_ error: HTTP2Error) -> StreamError {
+        if error.fault == .caller, error.scope == .call { return .unsendable("\(error)") }
+        isClientGone = true
+        return .http2(error)
+    }
+
+    // MARK: Other protocols
+
+    func isOffered(_ protocolName: String) -> Bool { false }
+
+    func switchProtocols(
+        to protocolName: String, _ fields: HTTPFields, willSend: () -> Void
+    ) async throws(StreamError) -> HTTPUpgradedConnection {
+        throw .unsendable("HTTP/2 has no Upgrade (RFC 9113 §8.6)")
+    }
+
+    // MARK: Ends
+
+    func respond(with refusal: RequestRefusal) async -> Bool {
+        do {
+            var head = try HTTPResponse(status: refusal.status)
+            try head.fields.set("text/plain", for: .contentType)
+            let text = Array(refusal.text.utf8)
+            if try makeHead(head, length: Int64(text.count)) == .none {
+                try await sendHead(as: .none)
+            } else {
+                try await sendWhole(text)
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    func end() async -> Bool { true }
+
+    func close(isComplete: Bool) async {
+        link.close(stream, isComplete || isClientGone ? nil : .internalError)
+    }
+
+    func abandon() { link.close(stream, .internalError) }
+}

@@ -1,0 +1,197 @@
+internal import EventLoops
+internal import HTTP2
+internal import HTTPMessage
+internal import StreamKit
+
+/// The requests on a client's connection of HTTP/2, without I/O: which of them a handler serves, and when the connection ends.
+struct HTTP2ServerCore: HTTP2Core, ~Copyable {
+    enum Notice: Sendable {
+        /// There are requests for ``takeRequest()``.
+        case requests
+        /// Something has changed for a stream that a handler may wait for.
+        case change(HTTP2ServerStream)
+        /// The client has ended a stream, or the connection, before its messages were complete.
+        case disconnection(HTTP2ServerStream)
+        /// The ``activity`` has changed.
+        case activity
+    }
+
+    var machine: HTTP2ServerMachine
+    var phase = HTTP2Phase.open
+    var idleEnd: Moment?
+    let start: Moment
+
+    private let loop: EventLoop
+    private let configuration: HTTPServer.Configuration
+    private var streams: [StreamID: HTTP2ServerStream] = [:]
+    /// The requests that no handler has.
+    private var arrived: [HTTP2ServerStream] = []
+    /// The number of streams whose handlers wait for the client.
+    private var waiting = 0
+    /// Whether a request has arrived.
+    private var hasServed = false
+    /// Whether the last stream of a connection that drains has ended.
+    private var isDrained = false
+    private var reportedActivity = ServedConnection.Activity.idle
+    private var notices: [Notice] = []
+
+    init(_ configuration: HTTPServer.Configuration, loop: EventLoop, now: Moment) {
+        self.configuration = configuration
+        self.loop = loop
+        start = now
+        machine = HTTP2ServerMachine(limits: HTTP2Limits(of: configuration), now: .zero)
+    }
+
+    /// What the connection does.
+    var activity: ServedConnection.Activity {
+        // A connection that drains has told its client so, and may not be closed before the client has had the time to answer.
+        if !isOpen { return .busy }
+        if streams.isEmpty { return .idle }
+        return waiting == streams.count ? .receiving : .busy
+    }
+}
+
+extension HTTP2Limits {
+    /// The limits of a client's connection.
+    init(of configuration: HTTPServer.Configuration) {
+        self.init(of: configuration.limits)
+        maximumConcurrentStreams = min(max(configuration.maximumStreamsPerConnection, 1), 1 << 14)
+        initialStreamWindow = 64 * 1024
+        maximumStreamWindow = 1 << 20
+        connectionWindowReserve = 64 * 1024
+        maximumConnectionWindow = 4 << 20
+        fieldSectionTimeout = HTTP2Limits.positive(configuration.headTimeout)
+        creditTimeout = HTTP2Limits.positive(configuration.writeTimeout)
+        // The handler's wait has its own limit, and a client may wait for the handler.
+        bodyTimeout = .seconds(1 << 32)
+        pingTimeout = HTTP2Limits.positive(configuration.lingerTimeout)
+    }
+
+    private static func positive(_ wait: Duration) -> Duration { max(wait, .milliseconds(1)) }
+}
+
+// MARK: - The life of the connection
+
+extension HTTP2ServerCore {
+    mutating func drain(now: Moment) {
+        guard isOpen else { return }
+        phase = .draining
+        idleEnd = nil
+        machine.shutDown(now: elapsed(now))
+    }
+
+    mutating func fail(_ error: StreamError, now: Moment) {
+        if hasEnded { return }
+        endMachine(error, now: now)
+        settle(now: now)
+    }
+
+    mutating func endIfOver(now: Moment) {
+        if hasEnded { return }
+        if let failure = machine.failure {
+            phase = .ended(.http2(failure))
+        } else if streams.isEmpty {
+            if isDrained {
+                endOnceWritten(now: now)
+            } else if isOpen, idleEnd == nil {
+                idleEnd = now + (hasServed ? configuration.idleTimeout : configuration.headTimeout)
+            }
+        }
+    }
+
+    mutating func receive(_ bytes: RawSpan, now: Moment) { pass(bytes, now: now) }
+
+    mutating func didWrite(_ count: Int) { machine.didWrite(count) }
+
+    mutating func settle(now: Moment) {
+        while let event = machine.nextEvent() { handle(event, now: now) }
+        while let identifier = machine.nextWritable() { noteChange(identifier) { _ in } }
+        if activity != reportedActivity {
+            reportedActivity = activity
+            notices.append(.activity)
+        }
+    }
+
+    mutating func takeNotices() -> [Notice] {
+        if notices.isEmpty { return [] }
+        let taken = notices
+        notices = []
+        return taken
+    }
+
+    private mutating func handle(_ event: HTTP2Event, now: Moment) {
+        switch event {
+        case .request(let identifier, let request):
+            let stream = HTTP2ServerStream(identifier, request, loop: loop)
+            streams[identifier] = stream
+            hasServed = true
+            idleEnd = nil
+            arrived.append(stream)
+            notices.append(.requests)
+            if !configuration.keepsConnections { drain(now: now) }
+        case .readable(let identifier): noteChange(identifier) { _ in }
+        case .trailers(let identifier, let trailers): noteChange(identifier) { $0.trailers = trailers }
+        case .ended(let identifier): noteChange(identifier) { $0.hasEnded = true }
+        case .reset(let identifier, _):
+            if let stream = streams[identifier] { notices.append(.disconnection(stream)) }
+        case .goAway: drain(now: now)
+        case .drained: isDrained = true
+        case .settings, .response, .interim, .sendingStopped, .room: break
+        @unknown default: break
+        }
+    }
+
+    private mutating func noteChange(_ identifier: StreamID, _ body: (HTTP2ServerStream) -> Void) {
+        guard let stream = streams[identifier] else { return }
+        body(stream)
+        notices.append(.change(stream))
+    }
+}
+
+// MARK: - Requests
+
+extension HTTP2ServerCore {
+    /// Returns a request that no handler has; nil if there is none at present.
+    mutating func takeRequest() -> HTTP2ServerStream? { arrived.isEmpty ? nil : arrived.removeFirst() }
+
+    /// Sends the head of a response.
+    mutating func respond(
+        _ stream: HTTP2ServerStream, _ response: HTTPResponse, endsHere: Bool, now: Moment
+    ) throws(HTTP2Error) {
+        try machine.respond(stream.identifier, with: response, endsHere: endsHere, now: elapsed(now))
+    }
+
+    /// Sends a part of a response's body. The stream's point is signalled when the rest can be sent.
+    mutating func send(
+        _ bytes: RawSpan, endsHere: Bool, on stream: HTTP2ServerStream, now: Moment
+    ) throws(HTTP2Error) -> HTTP2SendOutcome {
+        try machine.send(bytes, on: stream.identifier, endsHere: endsHere, now: elapsed(now))
+    }
+
+    mutating func sendTrailers(
+        _ trailers: HTTPFields, on stream: HTTP2ServerStream, now: Moment
+    ) throws(HTTP2Error) {
+        try machine.sendTrailers(trailers, on: stream.identifier, now: elapsed(now))
+    }
+
+    /// Reads a part of a request's body. The stream's point is signalled when there is more.
+    mutating func read(
+        _ stream: HTTP2ServerStream, into target: inout MutableRawSpan, now: Moment
+    ) throws(HTTP2Error) -> HTTP2ReadOutcome {
+        try machine.read(stream.identifier, into: &target, now: elapsed(now))
+    }
+
+    /// Notes whether the handler of a stream waits for its client.
+    mutating func setWaiting(_ isWaiting: Bool, _ stream: HTTP2ServerStream) {
+        guard stream.isWaiting != isWaiting, streams[stream.identifier] === stream else { return }
+        stream.isWaiting = isWaiting
+        waiting += isWaiting ? 1 : -1
+    }
+
+    /// Ends the use of a stream, when its handler has returned.
+    mutating func close(_ stream: HTTP2ServerStream, _ code: ErrorCode?, now: Moment) {
+        setWaiting(false, stream)
+        guard streams.removeValue(forKey: stream.identifier) != nil else { return }
+        machine.close(stream.identifier, code: code, now: elapsed(now))
+    }
+}

@@ -1,0 +1,158 @@
+internal import EventLoops
+internal import HTTP2
+internal import HTTPMessage
+internal import HostResolver
+internal import StreamKit
+
+/// A client's connection of HTTP/2: it serves each request in a task of its own.
+final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
+    // Unchecked only as a subclass of Watcher: everything here is constant.
+
+    let context: ServerContext
+    /// The address of the client, also once it has disconnected; nil unless the configuration's observer needs it.
+    let observedAddress: SocketAddress?
+    private let client: ServedConnection
+    /// Signalled when there are requests, and when the connection has ended.
+    private let requests: WaitPoint
+
+    init(_ client: ServedConnection, _ context: ServerContext) {
+        self.client = client
+        self.context = context
+        let pair = client.pair
+        observedAddress = context.configuration.onResponse == nil ? nil : pair[.remoteAddress]
+        let loop = pair.input.waitPoint.loop
+        requests = WaitPoint(loop: loop, only: .reader)
+        super.init(pair, HTTP2ServerCore(context.configuration, loop: loop, now: .now))
+    }
+
+    override func perform(_ notice: HTTP2ServerCore.Notice) {
+        switch notice {
+        case .requests: requests.signal(.readable)
+        case .change(let stream): stream.point.signal(.readable)
+        case .disconnection(let stream):
+            stream.task.cancel()
+            stream.point.signal(.readable)
+        case .activity:
+            // The present one: notices of two threads may be performed in the order opposite to that of their causes.
+            let activity = withCore { $0.activity }
+            if !client.change(to: activity), activity == .idle { drain() }
+        }
+    }
+
+    override func didEnd() { requests.signal(.readable) }
+
+    /// Takes no further requests, and ends the connection after the last response.
+    private func drain() { changeCore { $0.drain(now: .now) } }
+
+    /// Serves the client until the connection ends.
+    ///
+    /// - Parameter received: bytes that have been read from the connection.
+    func serve(_ received: [UInt8], _ handler: @escaping HTTPServer.Handler) async {
+        if !received.isEmpty { changeCore { $0.receive(received.span.bytes, now: .now) } }
+        context.stopping.observe(self) { [weak self] in
+            // Before the server closes the connections that are idle.
+            _ = self?.client.change(to: .busy)
+            self?.drain()
+        }
+        await withDiscardingTaskGroup { group in
+            while let stream = await nextRequest() {
+                group.addTask { await self.serve(stream, handler) }
+            }
+        }
+        context.stopping.remove(self)
+        pair.input.waitPoint.unwatch(.reader, self)
+        pair.output.waitPoint.unwatch(.writer, self)
+        await linger()
+    }
+
+    /// Waits for the next request; nil at the end of the connection.
+    private func nextRequest() async -> HTTP2ServerStream? {
+        while true {
+            if let stream = changeCore({ $0.takeRequest() }) { return stream }
+            if error != nil || Task.isCancelled { return nil }
+            _ = await requests.wait(.reader, for: .readable, until: nil)
+        }
+    }
+
+    private func serve(_ stream: HTTP2ServerStream, _ handler: HTTPServer.Handler) async {
+        let carrier = HTTP2ServerCarrier(stream, on: self)
+        if let refusal = carrier.refusal {
+            let isSent = await carrier.respond(with: refusal)
+            context.configuration.onResponse?(
+                HTTPServer.Record(
+                    request: nil, status: refusal.status, bodyLength: isSent ? refusal.bodyLength : 0,
+                    isComplete: isSent, remoteAddress: observedAddress))
+            await carrier.close(isComplete: isSent)
+        } else {
+            _ = await HTTPServerExchange(carrier).run(handler)
+        }
+    }
+
+    /// Lets the client receive the last frames: closing at once could reset the connection and destroy them (RFC 9113 §5.4.1).
+    private func linger() async {
+        var buffer = ReceiveBuffer(capacity: 4096)
+        var rest = ServerConnection.maximumLingering
+        do throws(StreamError) {
+            try await pair.output.finish()
+            try pair.set(.readTimeout, to: max(context.configuration.lingerTimeout, .milliseconds(1)))
+            let end = Moment.now + context.configuration.lingerTimeout
+            while rest > 0, .now < end {
+                let count = try await buffer.fill(from: pair.input)
+                if count == 0 { return }
+                buffer.remove(count)
+                rest -= count
+            }
+        } catch {
+            // The client is gone or too slow.
+            return
+        }
+    }
+
+    // MARK: Streams
+
+    func respond(_ stream: HTTP2ServerStream, _ response: HTTPResponse, endsHere: Bool) throws(HTTP2Error) {
+        try changeCore { (core) throws(HTTP2Error) in
+            try core.respond(stream, response, endsHere: endsHere, now: .now)
+        }
+    }
+
+    func send(_ bytes: RawSpan, endsHere: Bool, on stream: HTTP2ServerStream) throws(HTTP2Error) -> HTTP2SendOutcome {
+        try changeCore { (core) throws(HTTP2Error) in
+            try core.send(bytes, endsHere: endsHere, on: stream, now: .now)
+        }
+    }
+
+    func sendTrailers(_ trailers: HTTPFields, on stream: HTTP2ServerStream) throws(HTTP2Error) {
+        try changeCore { (core) throws(HTTP2Error) in try core.sendTrailers(trailers, on: stream, now: .now) }
+    }
+
+    func read(_ stream: HTTP2ServerStream, into target: inout MutableRawSpan) throws(HTTP2Error) -> HTTP2ReadOutcome {
+        try changeCore { (core) throws(HTTP2Error) in try core.read(stream, into: &target, now: .now) }
+    }
+
+    func close(_ stream: HTTP2ServerStream, _ code: ErrorCode?) {
+        changeCore { $0.close(stream, code, now: .now) }
+    }
+
+    /// Waits until something has changed for a stream. The handler counts as waiting until ``endWait(_:)`` is called.
+    ///
+    /// - Throws: ``StreamError/timedOut``; the error of a task that is cancelled.
+    func wait(_ stream: HTTP2ServerStream, within limit: Duration) async throws(StreamError) {
+        changeCore { $0.setWaiting(true, stream) }
+        switch await stream.point.wait(.reader, for: .readable, until: .now + limit) {
+        case .ready: return
+        case .timedOut: throw .timedOut
+        case .cancelled: throw .cancelled
+        case .closed: throw .closed
+        case .busy: throw .busy
+        case .failed(let number): throw StreamError(posix: number)
+        }
+    }
+
+    func endWait(_ stream: HTTP2ServerStream) { changeCore { $0.setWaiting(false, stream) } }
+
+    /// Reads what is known of a stream.
+    func withStream<Result: Sendable>(_ stream: HTTP2ServerStream, _ body: (HTTP2ServerStream) -> Result) -> Result {
+        withCore { _ in body(stream) }
+    }
+}

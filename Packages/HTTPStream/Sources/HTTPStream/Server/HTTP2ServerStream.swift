@@ -1,0 +1,26 @@
+internal import EventLoops
+internal import HTTP2
+internal import HTTPMessage
+
+/// A request on a connection of HTTP/2, and the point where its handler waits for the client.
+final class HTTP2ServerStream: @unchecked Sendable {
+    // Unchecked: only the connection uses the variables, under its lock; the rest is constant.
+
+    let identifier: StreamID
+    let request: HTTP2Request
+    /// Signalled when something has arrived, when data may be sent, and when the stream has ended.
+    let point: WaitPoint
+    /// The handler's, cancelled when the stream has ended before its messages did.
+    let task = HandlerTask()
+    /// Whether the handler waits for its client.
+    var isWaiting = false
+    /// Whether the client's message is complete.
+    var hasEnded = false
+    var trailers = HTTPFields()
+
+    init(_ identifier: StreamID, _ request: HTTP2Request, loop: EventLoop) {
+        self.identifier = identifier
+        self.request = request
+        point = WaitPoint(loop: loop, only: .reader)
+    }
+}
