@@ -101,11 +101,14 @@ extension HTTP2ServerCore {
 
     mutating func receive(_ bytes: RawSpan, now: Moment) { pass(bytes, now: now) }
 
-    mutating func didWrite(_ count: Int) { machine.didWrite(count) }
+    mutating func didWrite(_ count: Int) {
+        machine.didWrite(count)
+        noteWritable()
+    }
 
     mutating func settle(now: Moment) {
         while let event = machine.nextEvent() { handle(event, now: now) }
-        while let identifier = machine.nextWritable() { noteChange(identifier) { _ in } }
+        noteWritable()
         if activity != reportedActivity {
             reportedActivity = activity
             notices.append(.activity)
@@ -139,6 +142,11 @@ extension HTTP2ServerCore {
         case .settings, .response, .interim, .sendingStopped, .room: break
         @unknown default: break
         }
+    }
+
+    /// Notes the streams that can send more of their bodies.
+    private mutating func noteWritable() {
+        while let identifier = machine.nextWritable() { noteChange(identifier) { _ in } }
     }
 
     private mutating func noteChange(_ identifier: StreamID, _ body: (HTTP2ServerStream) -> Void) {

@@ -1,4 +1,5 @@
 import EventLoops
+import HTTP2
 import HTTPMessage
 import HostResolver
 import StreamKit
@@ -116,6 +117,22 @@ import Testing
     private static let permissions = AsyncStream<Void>.makeStream()
 
     static let rows: [Row] = [
+        Row(
+            field: "versions", client: sending(last), usual: "200", changed: "505", change: { $0.versions = .http2 }),
+        Row(
+            field: "acceptsPriorKnowledge",
+            client: { pair, _ in
+                try await pair.output.writeAll(Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8))
+                return try await pair.input.read(upTo: 5) == Array("HTTP/".utf8) ? "HTTP/1.1" : "HTTP/2"
+            }, usual: "HTTP/1.1", changed: "HTTP/2", change: { $0.acceptsPriorKnowledge = true }),
+        Row(
+            field: "maximumStreamsPerConnection",
+            client: { pair, _ in
+                let client = HTTP2Client(pair)
+                try await client.run { $0.events.contains(.settings) }
+                return "\(client.machine.peerSettings.maximumConcurrentStreams ?? 0)"
+            }, usual: "100", changed: "1", both: { $0.acceptsPriorKnowledge = true },
+            change: { $0.maximumStreamsPerConnection = 1 }),
         Row(
             field: "hosts", client: sending(last), usual: "200", changed: "421",
             change: { $0.hosts = .names(["b"]) }),
