@@ -18,6 +18,8 @@ enum Serve {
             configuration.limits.bodyLength = 64 << 20
             configuration.idleTimeout = .seconds(options.idle)
             configuration.connections.tls = try options.tls()
+            // For the clients of the tests that begin with HTTP/2.
+            configuration.acceptsPriorKnowledge = options.certificate == nil
             configuration.connections.onFailure = { error, peer in report("\(peer?.description ?? "-"): \(error)") }
             configuration.onError = { report("a handler failed: \($0)") }
             let server = try HTTPServer(port: options.port, isLocal: true, configuration: configuration)

@@ -32,6 +32,8 @@ struct HTTP2ServerCore: HTTP2Core, ~Copyable {
     private var hasServed = false
     /// Whether the last stream of a connection that drains has ended.
     private var isDrained = false
+    /// The stream that has been told to send more of its body.
+    private var turn: StreamID?
     private var reportedActivity = ServedConnection.Activity.idle
     private var notices: [Notice] = []
 
@@ -144,9 +146,19 @@ extension HTTP2ServerCore {
         }
     }
 
-    /// Notes the streams that can send more of their bodies.
+    /// Notes the stream that can send more of its body. The next one follows when it has: a hundred streams that wait for room in the output
+    /// would otherwise all be woken, to find that the first one has taken it.
     private mutating func noteWritable() {
-        while let identifier = machine.nextWritable() { noteChange(identifier) { _ in } }
+        while turn == nil, let identifier = machine.nextWritable() {
+            if streams[identifier] == nil { continue }
+            turn = identifier
+            noteChange(identifier) { _ in }
+        }
+    }
+
+    /// Ends the turn of a stream that has sent, or does not want to any more.
+    mutating func endTurn(_ stream: HTTP2ServerStream) {
+        if turn == stream.identifier { turn = nil }
     }
 
     private mutating func noteChange(_ identifier: StreamID, _ body: (HTTP2ServerStream) -> Void) {
@@ -173,7 +185,8 @@ extension HTTP2ServerCore {
     mutating func send(
         _ bytes: RawSpan, endsHere: Bool, on stream: HTTP2ServerStream, now: Moment
     ) throws(HTTP2Error) -> HTTP2SendOutcome {
-        try machine.send(bytes, on: stream.identifier, endsHere: endsHere, now: elapsed(now))
+        endTurn(stream)
+        return try machine.send(bytes, on: stream.identifier, endsHere: endsHere, now: elapsed(now))
     }
 
     mutating func sendTrailers(
@@ -199,6 +212,7 @@ extension HTTP2ServerCore {
     /// Ends the use of a stream, when its handler has returned.
     mutating func close(_ stream: HTTP2ServerStream, _ code: ErrorCode?, now: Moment) {
         setWaiting(false, stream)
+        endTurn(stream)
         guard streams.removeValue(forKey: stream.identifier) != nil else { return }
         machine.close(stream.identifier, code: code, now: elapsed(now))
     }

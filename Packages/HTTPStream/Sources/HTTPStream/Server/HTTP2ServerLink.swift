@@ -139,7 +139,11 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
     /// - Throws: ``StreamError/timedOut``; the error of a task that is cancelled.
     func wait(_ stream: HTTP2ServerStream, within limit: Duration) async throws(StreamError) {
         changeCore { $0.setWaiting(true, stream) }
-        switch await stream.point.wait(.reader, for: .readable, until: .now + limit) {
+        let wake = await stream.point.wait(.reader, for: .readable, until: .now + limit)
+        if case .ready = wake { return }
+        // Others may send instead.
+        changeCore { $0.endTurn(stream) }
+        switch wake {
         case .ready: return
         case .timedOut: throw .timedOut
         case .cancelled: throw .cancelled
