@@ -64,5 +64,59 @@ extension Attack {
         Attack(
             "server-renegotiation", "renegotiation without an end", origin: "CVE-2011-1473", by: .tls,
             on: .server(isSecure: true)),
+    ] + http2Servers
+
+    private static let http2Servers: [Attack] = [
+        Attack(
+            "server-http2-requests", "requests of HTTP/2 at full speed, on 20 connections",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-http2-rapid-reset", "requests that are reset at once, on 20 connections", origin: "CVE-2023-44487",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-http2-made-you-reset", "requests that the server must reset, on 20 connections",
+            origin: "CVE-2025-8671", on: .server(isSecure: false)),
+        Attack(
+            "server-http2-malformed", "malformed requests at full speed, on 20 connections", origin: "CVE-2019-9514",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-http2-never-reads", "16 clients that ask for 800 MiB on 100 streams each and read nothing",
+            origin: "CVE-2019-9517", on: .server(isSecure: false)),
+        Attack(
+            "server-http2-closed-windows", "16 clients that ask for 800 MiB on 100 streams each and give no credit",
+            origin: "CVE-2019-9511", on: .server(isSecure: false)),
+        Attack(
+            "server-http2-body-drip", "64 connections with 100 requests each, one body of which comes slowly",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-http2-head-drip", "64 connections whose heads come at 20 bytes a second",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-http2-one-byte-frames", "a body in frames of one byte, on 20 connections",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-http2-empty-frames", "a body of ever more empty frames, on 20 connections",
+            origin: "CVE-2019-9518", on: .server(isSecure: false)),
+        Attack(
+            "server-http2-continuations", "a head without an end, on 20 connections", origin: "CVE-2024-27316",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-http2-pings", "PING frames at full speed, on 20 connections", origin: "CVE-2019-9512",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-http2-settings", "SETTINGS frames at full speed, on 20 connections", origin: "CVE-2019-9515",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-http2-priorities", "PRIORITY frames at full speed, on 20 connections", origin: "CVE-2019-9513",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-http2-credit", "WINDOW_UPDATE frames at full speed, on 20 connections",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-http2-header-bomb", "heads of 16 KB that mean 64 MB, on 20 connections", origin: "CVE-2016-6581",
+            on: .server(isSecure: false)),
+        Attack(
+            "server-http2-silent", "more connections than the process has descriptors, which begin with HTTP/2 and send no request",
+            descriptors: 512, on: .server(isSecure: false)),
     ]
 }

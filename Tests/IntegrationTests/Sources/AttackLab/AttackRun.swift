@@ -67,6 +67,7 @@ public struct AttackRun: Sendable {
         configuration.bodyTimeout = AttackScene.limit
         configuration.writeTimeout = AttackScene.limit
         configuration.connections.handshakeTimeout = AttackScene.limit
+        configuration.acceptsPriorKnowledge = !isSecure
         if isSecure, let identity {
             configuration.connections.tls = TLSConfiguration(
                 server: try TLSIdentity(file: identity.chain, keyFile: identity.key))
