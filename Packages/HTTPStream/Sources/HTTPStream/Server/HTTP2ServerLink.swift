@@ -15,14 +15,17 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
     /// Signalled when there are requests, and when the connection has ended.
     private let requests: WaitPoint
 
-    init(_ client: ServedConnection, _ context: ServerContext) {
+    /// - Parameter received: bytes that have been read from the connection.
+    init(_ client: ServedConnection, _ context: ServerContext, received: [UInt8] = []) {
         self.client = client
         self.context = context
         let pair = client.pair
         observedAddress = context.configuration.onResponse == nil ? nil : pair[.remoteAddress]
         let loop = pair.input.waitPoint.loop
         requests = WaitPoint(loop: loop, only: .reader)
-        super.init(pair, HTTP2ServerCore(context.configuration, loop: loop, now: .now))
+        var core = HTTP2ServerCore(context.configuration, loop: loop, now: .now)
+        if !received.isEmpty { core.receive(received.span.bytes, now: .now) }
+        super.init(pair, core)
     }
 
     override func perform(_ notice: HTTP2ServerCore.Notice) {
@@ -45,10 +48,7 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
     private func drain() { changeCore { $0.drain(now: .now) } }
 
     /// Serves the client until the connection ends.
-    ///
-    /// - Parameter received: bytes that have been read from the connection.
-    func serve(_ received: [UInt8], _ handler: @escaping HTTPServer.Handler) async {
-        if !received.isEmpty { changeCore { $0.receive(received.span.bytes, now: .now) } }
+    func serve(_ handler: @escaping HTTPServer.Handler) async {
         context.stopping.observe(self) { [weak self] in
             // Before the server closes the connections that are idle.
             _ = self?.client.change(to: .busy)

@@ -67,7 +67,7 @@ final class ServerConnection {
         _ client: ServedConnection, _ context: ServerContext, _ handler: @escaping HTTPServer.Handler
     ) async {
         if client.pair[.tlsInformation]?.applicationProtocol == HTTPVersions.http2Protocol {
-            await HTTP2ServerLink(client, context).serve([], handler)
+            await HTTP2ServerLink(client, context).serve(handler)
         } else {
             await ServerConnection(client, context).serve(handler)
         }
@@ -86,7 +86,7 @@ final class ServerConnection {
                 let exchange = HTTPServerExchange(HTTP1ServerCarrier(incoming, on: self))
                 guard await exchange.run(handler) else { return }
             case .http2(let received):
-                return await HTTP2ServerLink(client, context).serve(received, handler)
+                return await HTTP2ServerLink(client, context, received: received).serve(handler)
             case .refused(let refusal):
                 let isSent = await send(refusal)
                 configuration.onResponse?(
