@@ -66,6 +66,9 @@ extension Attack {
             on: .server(isSecure: true)),
     ] + http2Servers
 
+    /// What a request costs the victim while its handler runs.
+    private static let handlerSize = 12 << 10
+
     private static let http2Servers: [Attack] = [
         Attack(
             "server-http2-requests", "requests of HTTP/2 at full speed, on 20 connections",
@@ -81,13 +84,13 @@ extension Attack {
             on: .server(isSecure: false)),
         Attack(
             "server-http2-never-reads", "16 clients that ask for 800 MiB on 100 streams each and read nothing",
-            origin: "CVE-2019-9517", on: .server(isSecure: false)),
+            origin: "CVE-2019-9517", result: 16 * 100 * handlerSize, on: .server(isSecure: false)),
         Attack(
             "server-http2-closed-windows", "16 clients that ask for 800 MiB on 100 streams each and give no credit",
-            origin: "CVE-2019-9511", on: .server(isSecure: false)),
+            origin: "CVE-2019-9511", result: 16 * 100 * handlerSize, on: .server(isSecure: false)),
         Attack(
             "server-http2-body-drip", "64 connections with 100 requests each, one body of which comes slowly",
-            on: .server(isSecure: false)),
+            result: 64 * 100 * handlerSize, on: .server(isSecure: false)),
         Attack(
             "server-http2-head-drip", "64 connections whose heads come at 20 bytes a second",
             on: .server(isSecure: false)),
@@ -116,7 +119,8 @@ extension Attack {
             "server-http2-header-bomb", "heads of 16 KB that mean 64 MB, on 20 connections", origin: "CVE-2016-6581",
             on: .server(isSecure: false)),
         Attack(
-            "server-http2-silent", "more connections than the process has descriptors, which begin with HTTP/2 and send no request",
-            descriptors: 512, on: .server(isSecure: false)),
+            "server-http2-silent",
+            "more connections than the process has descriptors, which begin with HTTP/2 and send no request",
+            result: 512 * handlerSize, descriptors: 512, on: .server(isSecure: false)),
     ]
 }

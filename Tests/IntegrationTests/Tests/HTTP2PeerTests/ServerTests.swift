@@ -11,8 +11,7 @@ import Testing
     ///
     /// - Parameter body: gets the URL of the server without a path, and the file of the certificate that its clients must trust.
     private func serving(
-        isSecure: Bool, _ change: (inout HTTPServer.Configuration) -> Void = { _ in },
-        _ handler: @escaping HTTPServer.Handler = answer,
+        isSecure: Bool, _ handler: @escaping HTTPServer.Handler = answer,
         _ body: (_ url: String, _ root: String) async throws -> Void
     ) async throws {
         let authority = try CertificateAuthority.shared()
@@ -25,7 +24,6 @@ import Testing
         } else {
             configuration.acceptsPriorKnowledge = true
         }
-        change(&configuration)
         let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
         let running = Task { try await server.run(handler) }
         defer { running.cancel() }
@@ -67,8 +65,13 @@ import Testing
             let expected = try await curl("\(url)/", "-H", "Expect: 100-continue", "--data-binary", "@-").run().output == body
             #expect(expected)
             #expect(try await curl("-I", "\(url)/7").run().text.lowercased().contains("content-length: 7\r\n"))
-            let many = try await curl("-Z", "\(url)/[1-50]", "-o", "/dev/null", "-w", "%{http_version} %{http_code}\\n").run()
-            #expect(many.text == String(repeating: "2 200\n", count: 50))
+            // curl 7.88 cannot do this with prior knowledge, not even with nghttpd.
+            if isSecure {
+                let many = try await curl(
+                    "-Z", "\(url)/[1-50]", "-o", "/dev/null", "-w", "%{http_version} %{http_code}\\n"
+                ).run()
+                #expect(many.text == String(repeating: "2 200\n", count: 50))
+            }
             let plain = try await Command(
                 Program("curl"), ["-sS", "--http1.1", "--cacert", root, "\(url)/5", "-w", " %{http_version}"]
             ).run()

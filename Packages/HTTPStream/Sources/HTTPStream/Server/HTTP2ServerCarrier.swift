@@ -26,7 +26,6 @@ final class HTTP2ServerCarrier: ServerCarrier {
     private var response = Response.none
     /// Whether the client waits for a 100 (Continue) before it sends the body.
     private var needsContinue: Bool
-    private var memory: [UInt8] = []
     /// The number of bytes of the body that have been read.
     private var readCount: Int64 = 0
     private var requestPace: BodyPace
@@ -57,10 +56,9 @@ final class HTTP2ServerCarrier: ServerCarrier {
 
     func readBody(upTo limit: Int) async throws(StreamError) -> [UInt8] {
         if let refusal { throw .requestRefused(refusal.status, underlying: refusal.error) }
-        if memory.isEmpty { memory = [UInt8](repeating: 0, count: HTTP2ServerCarrier.maximumPiece) }
         while true {
             if link.loop.isShareSpent { await Task.yield() }
-            if let piece = try takePiece(upTo: min(max(1, limit), memory.count)) { return piece }
+            if let piece = try takePiece(upTo: min(max(1, limit), HTTP2ServerCarrier.maximumPiece)) { return piece }
             if needsContinue {
                 needsContinue = false
                 if case .none = response { try sendContinue() }
@@ -78,14 +76,12 @@ final class HTTP2ServerCarrier: ServerCarrier {
 
     /// Takes a piece of what has arrived, empty at the end; nil if there is nothing yet.
     private func takePiece(upTo limit: Int) throws(StreamError) -> [UInt8]? {
-        let outcome: HTTP2ReadOutcome
-        do throws(HTTP2Error) {
-            var span = memory.mutableSpan
-            var bytes = span.mutableBytes
-            var target = bytes._mutatingExtracting(0..<limit)
-            outcome = try link.read(stream, into: &target)
-        } catch {
-            throw clientGone(error)
+        // Without memory, which hundreds of requests would have while they wait.
+        var piece: [UInt8] = []
+        var outcome = try read(into: &piece)
+        if case .bytes = outcome {
+            piece = [UInt8](repeating: 0, count: limit)
+            outcome = try read(into: &piece)
         }
         switch outcome {
         case .blocked: return nil
@@ -102,10 +98,20 @@ final class HTTP2ServerCarrier: ServerCarrier {
                 refuse(refusal)
                 throw .requestRefused(refusal.status, underlying: error)
             }
-            return Array(memory[..<count])
+            return count == limit ? piece : Array(piece[..<count])
         case .reset(let failure):
             isClientGone = true
             throw .clientGone(failure)
+        }
+    }
+
+    private func read(into piece: inout [UInt8]) throws(StreamError) -> HTTP2ReadOutcome {
+        do throws(HTTP2Error) {
+            var span = piece.mutableSpan
+            var target = span.mutableBytes
+            return try link.read(stream, into: &target)
+        } catch {
+            throw clientGone(error)
         }
     }
 

@@ -63,7 +63,8 @@ extension HTTP2Limits {
         connectionWindowReserve = 64 * 1024
         maximumConnectionWindow = 4 << 20
         fieldSectionTimeout = HTTP2Limits.positive(configuration.headTimeout)
-        creditTimeout = HTTP2Limits.positive(configuration.writeTimeout)
+        // It is noticed up to a quarter late.
+        creditTimeout = HTTP2Limits.positive(configuration.writeTimeout - configuration.writeTimeout / 4)
         // The handler's wait has its own limit, and a client may wait for the handler.
         bodyTimeout = .seconds(1 << 32)
         pingTimeout = HTTP2Limits.positive(configuration.lingerTimeout)
@@ -75,6 +76,8 @@ extension HTTP2Limits {
 // MARK: - The life of the connection
 
 extension HTTP2ServerCore {
+    var isUnused: Bool { streams.isEmpty }
+
     mutating func drain(now: Moment) {
         guard isOpen else { return }
         phase = .draining
@@ -92,7 +95,7 @@ extension HTTP2ServerCore {
         if hasEnded { return }
         if let failure = machine.failure {
             phase = .ended(.http2(failure))
-        } else if streams.isEmpty {
+        } else if isUnused {
             if isDrained {
                 endOnceWritten(now: now)
             } else if isOpen, idleEnd == nil {

@@ -57,12 +57,14 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
         await withDiscardingTaskGroup { group in
             while let stream = await nextRequest() {
                 group.addTask { await self.serve(stream, handler) }
+                if loop.isShareSpent { await Task.yield() }
             }
         }
         context.stopping.remove(self)
         pair.input.waitPoint.unwatch(.reader, self)
         pair.output.waitPoint.unwatch(.writer, self)
-        await linger()
+        // A client that has not taken the last frames gets no more time for them.
+        if withCore({ $0.outputCount == 0 }) { await linger() }
     }
 
     /// Waits for the next request; nil at the end of the connection.

@@ -66,7 +66,7 @@ extension HTTP2ClientCore {
     /// Whether no request uses the connection, which is open.
     var isIdle: Bool { isOpen && isUnused }
 
-    private var isUnused: Bool { streams.isEmpty && sentInQueue == queue.count }
+    var isUnused: Bool { streams.isEmpty && sentInQueue == queue.count }
 
     /// As ``drain(now:)``, unless a pool keeps the connection.
     mutating func drainUnlessPooled(now: Moment) {

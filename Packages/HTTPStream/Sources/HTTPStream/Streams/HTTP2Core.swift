@@ -16,6 +16,9 @@ protocol HTTP2Core: ~Copyable, Sendable {
     /// The end of the time for which a connection without streams is kept; of one that drains, for which it waits to write its output.
     var idleEnd: Moment? { get set }
 
+    /// Whether no message uses the connection.
+    var isUnused: Bool { get }
+
     /// Takes no further requests, and ends with the last one.
     mutating func drain(now: Moment)
 

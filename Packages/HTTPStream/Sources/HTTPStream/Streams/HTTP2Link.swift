@@ -16,7 +16,10 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     struct State: ~Copyable {
         var core: Core
-        fileprivate var input = [UInt8](repeating: 0, count: HTTP2Link.readSize)
+        /// The memory of the input, which grows while the peer fills it; none without messages.
+        fileprivate var input: [UInt8] = []
+        /// The part of the input that the core has not received.
+        fileprivate var unread = 0..<0
         /// Whether all input has been read: the next edge announces more.
         fileprivate var isDrained = false
         /// Whether a layer below holds bytes that it could not pass down.
@@ -26,13 +29,17 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         /// Calls ``work(reads:)`` at the next deadline.
         fileprivate var timer: LoopTimer?
 
+        /// Whether there may be input that the core has not received.
+        fileprivate var hasInput: Bool { !isDrained || !unread.isEmpty }
+
         /// Whether something has to be written.
         fileprivate var hasOutput: Bool { hasUnflushed || core.outputCount > 0 }
     }
 
-    private static var readSize: Int { 64 * 1024 }
-    /// The most reads of one turn, before other work of the loop runs.
-    private static var readsPerTurn: Int { 4 }
+    /// The range of the sizes of one read.
+    private static var readSizes: ClosedRange<Int> { 4 * 1024...64 * 1024 }
+    /// The most bytes that the core receives before other work of the loop may run: a peer can send a thousand frames in them.
+    private static var pieceSize: Int { 8 * 1024 }
 
     let pair: StreamPair
     let loop: EventLoop
@@ -96,24 +103,44 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     }
 
     private func read(_ state: inout State) {
-        for _ in 0..<HTTP2Link.readsPerTurn {
-            if state.isDrained || state.core.isOutputFull { return }
-            let count: Int?
-            do throws(StreamError) {
-                var span = state.input.mutableSpan
-                var memory = span.mutableBytes
-                count = try pair.input.tryRead(into: &memory)
-            } catch {
-                return state.core.fail(error, now: .now)
+        repeat {
+            if state.core.isOutputFull { return }
+            if state.unread.isEmpty {
+                if state.isDrained { return }
+                guard let count = fill(&state) else { return }
+                if count == 0 { return state.core.receive(RawSpan(), now: .now) }
             }
-            state.isDrained = count == nil || count == 0
-            if let count { HTTP2Link.pass(state.input, count, to: &state.core) }
+            let piece = state.unread.prefix(HTTP2Link.pieceSize)
+            state.unread = piece.endIndex..<state.unread.upperBound
+            HTTP2Link.pass(state.input, piece, to: &state.core)
+        } while !loop.isShareSpent
+    }
+
+    /// Reads as many bytes as there are, up to the size of the input. Returns their number, 0 at the end; nil if there are none, or the
+    /// connection has failed.
+    private func fill(_ state: inout State) -> Int? {
+        let sizes = HTTP2Link.readSizes
+        // All of it was filled by the last read.
+        if state.unread.upperBound == state.input.count, state.input.count < sizes.upperBound {
+            state.input = [UInt8](repeating: 0, count: max(sizes.lowerBound, 4 * state.input.count))
         }
+        let count: Int?
+        do throws(StreamError) {
+            var span = state.input.mutableSpan
+            var memory = span.mutableBytes
+            count = try pair.input.tryRead(into: &memory)
+        } catch {
+            state.core.fail(error, now: .now)
+            return nil
+        }
+        state.isDrained = count == nil || count == 0
+        state.unread = 0..<(count ?? 0)
+        return count
     }
 
     // Apart, because the compiler would take the span of the input for an access to the whole state.
-    private static func pass(_ input: borrowing [UInt8], _ count: Int, to core: inout Core) {
-        core.receive(input.span.bytes.extracting(0..<count), now: .now)
+    private static func pass(_ input: borrowing [UInt8], _ piece: Range<Int>, to core: inout Core) {
+        core.receive(input.span.bytes.extracting(piece), now: .now)
     }
 
     /// Writes the output, as far as the connection accepts it.
@@ -134,7 +161,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     private func watch(_ state: inout State) {
         let input = pair.input.waitPoint
         let output = pair.output.waitPoint
-        if !state.isDrained {
+        if state.hasInput {
             // Other work of the loop first. While the output is full, its edge leads to the next read.
             if !state.core.isOutputFull { scheduleWork(&state) }
         } else if !input.isRegistered(.reader, self), let wake = input.watch(.reader, for: .readable, with: self) {
@@ -177,7 +204,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
                 consequences.beginsDraining = wasOpen && !state.core.isOpen
                 consequences.hasEnded = state.core.hasEnded && !hadEnded
                 consequences.notices = state.core.takeNotices()
-                if consequences.hasEnded { state.input = [] }
+                if !state.hasInput, state.core.isUnused { (state.input, state.unread) = ([], 0..<0) }
             }
             return try body(&state)
         }
@@ -205,7 +232,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             state.core.endIfOver(now: .now)
         }
         if !state.core.hasEnded {
-            if loop.isCurrent { watch(&state) } else if state.hasOutput || !state.isDrained { scheduleWork(&state) }
+            if loop.isCurrent { watch(&state) } else if state.hasOutput || state.hasInput { scheduleWork(&state) }
         }
         setTimer(&state)
     }

@@ -98,10 +98,11 @@ MODES = {
         floods(lambda stream: headers(stream) + frame(WINDOW_UPDATE, 0, stream, bytes(4)))),
     "server-http2-malformed": many(floods(lambda stream: headers(stream, b"\x82\x82"))),
     "server-http2-never-reads": attacks(never_reads, 16, measures=True),
-    "server-http2-closed-windows": attacks(closed_windows, 16, measures=True),
+    # The connection outlives its requests, which have the limit, by its idle time.
+    "server-http2-closed-windows": attacks(closed_windows, 16),
     "server-http2-body-drip": attacks(
         drips(PREFACE + b"".join(headers(stream, POST, END_HEADERS) for stream in range(1, 200, 2)),
-              frame(DATA, 0, 1, b"x")), CONNECTIONS, measures=True),
+              frame(DATA, 0, 1, b"x")), CONNECTIONS),
     "server-http2-head-drip": attacks(
         drips(PREFACE, frame(HEADERS, 0, 1, GET) + frame(CONTINUATION, 0, 1, b"\x00\x01a\x01b")), CONNECTIONS,
         measures=True),
