@@ -272,6 +272,26 @@ import Testing
         }
     }
 
+    @Test("a client that reads nothing at all loses its connection, and not only its requests")
+    func noReader() async throws {
+        var configuration = HTTPServer.Configuration.patient
+        configuration.acceptsPriorKnowledge = true
+        configuration.writeTimeout = .milliseconds(20)
+        let (near, far) = try Socket.pair()
+        let (pair, server) = (try near.makeStreams(), try far.makeStreams())
+        for pair in [pair, server] { try pair.open() }
+        let running = Task(executorPreference: server.input.waitPoint.loop) { [configuration] in
+            await HTTPServer.serve(server, configuration) { exchange in
+                try await exchange.respond(.ok, body: [UInt8](repeating: 65, count: 4 << 20))
+            }
+        }
+        let client = HTTP2Client(pair)
+        for _ in 0..<50 { _ = try await client.request() }
+        await running.value
+        pair.close()
+        server.close()
+    }
+
     @Test("beyond the maximum of streams, requests are refused, and the client may send them again")
     func maximumStreams() async throws {
         let mayEnd = OneShot<Void>()

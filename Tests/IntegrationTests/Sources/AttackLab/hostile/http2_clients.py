@@ -97,8 +97,8 @@ MODES = {
     "server-http2-made-you-reset": many(
         floods(lambda stream: headers(stream) + frame(WINDOW_UPDATE, 0, stream, bytes(4)))),
     "server-http2-malformed": many(floods(lambda stream: headers(stream, b"\x82\x82"))),
-    "server-http2-never-reads": attacks(never_reads, 16, measures=True),
-    # The connection outlives its requests, which have the limit, by its idle time.
+    # The connections outlive their requests, which have the limit, by their idle time.
+    "server-http2-never-reads": attacks(never_reads, 16),
     "server-http2-closed-windows": attacks(closed_windows, 16),
     "server-http2-body-drip": attacks(
         drips(PREFACE + b"".join(headers(stream, POST, END_HEADERS) for stream in range(1, 200, 2)),
