@@ -1,3 +1,4 @@
+import EventLoops
 import HTTPAuth
 import Testing
 
@@ -97,6 +98,45 @@ import Testing
         #expect(memory.find(CredentialQuery(origin)) == nil)
         #expect(throws: HTTPAuthError(.storeReadOnly)) {
             try CredentialSearchList(origins: []).save(Credential(user: "m", password: "1", for: origin))
+        }
+    }
+
+    /// Waits for the user in each search.
+    private final class WaitingStore: CredentialStore {
+        let name: String
+        private let answer = OneShot<Credential?>()
+        private let searches = Locked(0)
+        var count: Int { searches.withLock { $0 } }
+
+        init(_ name: String) { self.name = name }
+
+        func end() { answer.provide(nil) }
+
+        func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential? {
+            searches.withLock { $0 += 1 }
+            return (try? answer.value()) ?? nil
+        }
+
+        func save(_ credential: Credential) throws(HTTPAuthError) { throw HTTPAuthError(.storeReadOnly) }
+        func remove(_ query: CredentialQuery) throws(HTTPAuthError) -> Int { 0 }
+    }
+
+    /// The windows of a key ring may stay open for minutes.
+    @Test("a store that waits for the user holds neither memory nor other stores", .timeLimit(.minutes(5)))
+    func storesThatWait() async throws {
+        let (ring, file) = (WaitingStore("ring"), WaitingStore("file"))
+        let memory = MemoryCredentialStore()
+        memory.save(Credential(user: "m", password: "1", for: origin))
+        let stores = CredentialSearchList(origins: [memory, ring])
+        let other = CredentialQuery(origin.with(realm: "other"))
+        await withTaskGroup { group in
+            for _ in 0..<4 { group.addTask { _ = try? await stores.find(other) } }
+            while ring.count < 4, !Task.isCancelled { await Task.yield() }
+            #expect(await (try? stores.find(CredentialQuery(origin)))?.user == "m")
+            group.addTask { _ = try? await CredentialSearchList(origins: [file]).find(other) }
+            while file.count < 1, !Task.isCancelled { await Task.yield() }
+            ring.end()
+            file.end()
         }
     }
 }

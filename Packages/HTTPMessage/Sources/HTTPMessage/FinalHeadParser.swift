@@ -13,7 +13,8 @@
 ///
 /// The parser buffers at most one incomplete head and the bytes that arrived with it.
 public struct FinalHeadParser: Sendable {
-    /// The received bytes behind the last complete head: the beginning of the next head, or what follows the final one.
+    /// The received bytes behind the last complete head: the beginning of the next head, or what follows the final one. After an error, the
+    /// bytes that were not parsed.
     public private(set) var surplus: [UInt8] = []
 
     private var parser: HeadParser
@@ -33,8 +34,10 @@ public struct FinalHeadParser: Sendable {
     /// - Parameter bytes: The next bytes of the connection.
     /// - Returns: The head of the final response or of a 101, which no other response follows; nil if more bytes are needed.
     /// - Throws: An error if the bytes are not a valid head or exceed a limit; ``HTTPMessageError/Code/tooManyInterimResponses`` for more
-    ///   than ``HTTPLimits/interimResponses``; ``HTTPMessageError/Code/parserFinished`` after an error, and after the head was returned.
+    ///   than ``HTTPLimits/interimResponses``; ``HTTPMessageError/Code/parserFinished`` after an error, and after the head was returned:
+    ///   these bytes are not added to ``surplus``.
     public mutating func receive(_ bytes: some Collection<UInt8>) throws(HTTPMessageError) -> HTTPResponse? {
+        guard !parser.isFinished else { throw HTTPMessageError(.parserFinished, fault: .caller) }
         surplus += bytes
         while true {
             let received = surplus

@@ -77,9 +77,11 @@ import Testing
     func staysFinished(text: String) throws {
         var parser = FinalHeadParser()
         _ = try? parser.receive(Array(text.utf8))
+        let surplus = parser.surplus
         #expect(throws: HTTPMessageError(.parserFinished, fault: .caller)) { try parser.receive([UInt8]()) }
         #expect(throws: HTTPMessageError(.parserFinished, fault: .caller)) {
             try parser.receive(Array("HTTP/1.1 200 A\r\n\r\n".utf8))
         }
+        #expect(parser.surplus == surplus)
     }
 }

@@ -25,7 +25,8 @@ final class HeldSystem: Sendable {
     init(
         configured: AddressFamilies = .all, threadLimit: Int = 16, longestQueue: Int = 4096,
         idleTime: Duration = .seconds(10), reverseTimeout: Duration = SystemResolver.reverseTimeout,
-        secondFamilyTime: Duration = AddressRequest.secondFamilyTime, hosts: String = ""
+        secondFamilyTime: Duration = .seconds(3600), hosts: String = "",
+        hostsAreQuick: Bool = true
     ) {
         let held = Shared()
         self.held = held
@@ -42,15 +43,22 @@ final class HeldSystem: Sendable {
             do throws(WaitError) { return try released.value() } catch { return .failure(ResolverError(wait: error)) }
         }
         let calls = SystemCalls(
-            addresses: { name, families in
-                let family = families == .v4 ? "4" : families == .v6 ? "6" : ""
-                return call(name + family)
+            addresses: { name, families in call(name + Self.suffix(families)) },
+            names: { subject, families in
+                call(subject.description + Self.suffix(families)).map { $0.map(\.description) }
             },
-            names: { subject in call(subject.description).map { $0.map(\.description) } },
             configuredFamilies: { configured },
-            hosts: { HostsFile(parsing: hosts) })
+            hosts: {
+                if !hostsAreQuick { _ = call("hosts") }
+                return HostsFile(parsing: hosts)
+            },
+            hostsAreQuick: { hostsAreQuick })
         resolver = SystemResolver(
             calls: calls, threads: threads, reverseTimeout: reverseTimeout, secondFamilyTime: secondFamilyTime)
+    }
+
+    private static func suffix(_ families: AddressFamilies) -> String {
+        families == .v4 ? "4" : families == .v6 ? "6" : ""
     }
 
     /// The calls made so far.

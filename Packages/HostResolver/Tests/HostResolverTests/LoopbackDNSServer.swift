@@ -156,7 +156,9 @@ final class LoopbackDNSServer: Sendable {
     }
 
     private func react(to query: DNSMessage, isTCP: Bool) -> Reaction {
-        if let question = query.questions.first { seen.withLock { $0.append((question, isTCP)) } }
+        // So that a behaviour can use the question.
+        guard let question = query.questions.first else { return .silence }
+        seen.withLock { $0.append((question, isTCP)) }
         return behaviour(query, isTCP)
     }
 

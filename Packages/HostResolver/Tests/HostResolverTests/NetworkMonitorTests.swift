@@ -55,6 +55,24 @@ import Testing
         _ = await task.value
     }
 
+    /// Whatever else changes on this machine meanwhile, `wanted` comes.
+    private func next(_ wanted: NetworkChange, _ iterator: inout NetworkChanges.Iterator) async -> Bool {
+        while let change = await iterator.next() { if change.isSuperset(of: wanted) { return true } }
+        return false
+    }
+
+    /// The second one once ended at once if the first one was waiting.
+    @Test(.timeLimit(.minutes(5))) func iteratorsOfOneSequenceGetAllChanges() async throws {
+        let monitor = try NetworkMonitor()
+        let changes = monitor.changes()
+        monitor.broadcast.send(.links)
+        var (first, second) = (changes.makeAsyncIterator(), changes.makeAsyncIterator())
+        #expect(await next(.links, &first))
+        monitor.broadcast.send(.routes)
+        #expect(await next(.routes, &second))
+        #expect(await next(.routes, &first))
+    }
+
     @Test func allSequencesGetAllChangesCombined() async throws {
         let monitor = try NetworkMonitor()
         var (one, other) = (monitor.changes().makeAsyncIterator(), monitor.changes().makeAsyncIterator())

@@ -1,4 +1,5 @@
 import DNSWire
+import Glibc
 import HostResolver
 import Testing
 
@@ -154,5 +155,23 @@ import Testing
     ])
     func findsNames(address: String, names: [String]) {
         #expect(hosts.names(of: IPAddress(address)!) == names)
+    }
+
+    /// Lists of this length block advertisements. Each name was once compared with all names before it, which took minutes. The limit is one
+    /// of the processor's time, of which this needs a tenth.
+    @Test func readsABlockList() async {
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit(rlim_cur: 60, rlim_max: 60)
+            setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit)
+            let lines = (0..<100_000).map { "0.0.0.0 host\($0).advertisements.example\n" }.joined()
+            let hosts = HostsFile(parsing: lines)
+            #expect(hosts.names(of: IPAddress("0.0.0.0")!).count == 100_000)
+            #expect(hosts.addresses(of: "host99999.advertisements.example") == [IPAddress("0.0.0.0")!])
+        }
+    }
+
+    @Test func limitsTheAddressesOfOneName() {
+        let lines = (0..<200).map { "192.0.2.\($0) many.example\n" }.joined()
+        #expect(HostsFile(parsing: lines).addresses(of: "many.example").count == 128)
     }
 }

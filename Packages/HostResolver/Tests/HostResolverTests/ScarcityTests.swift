@@ -70,4 +70,23 @@ import Testing
             #expect(known.value == [])
         }
     }
+
+    /// Other connections of an event loop would wait while it reads a long file.
+    @Test func aLongFileIsNotQuickUntilItIsRead() throws {
+        let path = "/tmp/netkit-long-\(getpid())"
+        defer { unlink(path) }
+        let writer = open(path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC, 0o600)
+        try #require(writer >= 0)
+        defer { close(writer) }
+        let file = WatchedFile(path, maximumSize: 1 << 20) { $0.count }
+        #expect(file.isQuick && file.value == 0)
+        let bytes = [UInt8](repeating: 0, count: WatchedFile<Int>.quickSize)
+        #expect(Glibc.write(writer, bytes, bytes.count) == bytes.count)
+        #expect(file.isQuick)
+        #expect(Glibc.write(writer, bytes, 1) == 1)
+        #expect(!file.isQuick)
+        #expect(file.value == bytes.count + 1 && file.isQuick)
+        #expect(Glibc.write(writer, bytes, 1) == 1)
+        #expect(!file.isQuick)
+    }
 }

@@ -221,6 +221,20 @@ import Testing
         #expect(system.calls == ["a.example"])
     }
 
+    /// A block list takes longer to read than other connections of an event loop should wait.
+    @Test(.timeLimit(.minutes(5))) func aLongHostsFileIsReadOnAnotherThread() async throws {
+        let system = HeldSystem(hosts: "192.0.2.1 a.localhost", hostsAreQuick: false)
+        let found = OneShot<[IPAddress]>()
+        let request = AddressRequest(try HostName("a.localhost"), families: .v4)
+        // The call returns although the file cannot be read yet.
+        _ = system.resolver.start(request) { event in
+            if case .batch(let batch) = event { found.provide(batch.addresses) }
+        }
+        await system.untilCalls(1)
+        system.release(.success([]))
+        #expect(try await found.value() == [IPAddress("192.0.2.1")!])
+    }
+
     /// The call for both families lasts, as where a firewall drops the queries for IPv6.
     @Test(.timeLimit(.minutes(5))) func aSilentFamilyDoesNotHoldTheLookup() async throws {
         let system = HeldSystem(secondFamilyTime: .zero)
@@ -259,6 +273,23 @@ import Testing
         #expect(try await other == six)
         #expect(machine.calls == ["a.example6"])
         control.release(.success([]))
+    }
+
+    /// Here the stand-in for the C library gives addresses as names.
+    @Test(.timeLimit(.minutes(5))) func aSilentFamilyDoesNotHoldTheLookupOfACanonicalName() async throws {
+        let system = HeldSystem(secondFamilyTime: .zero)
+        system.release(.success(answer), for: "a.example4")
+        let subject = NameQuery.host(try HostName("a.example"))
+        #expect(try await system.resolver.names(of: subject, until: .now + .seconds(3600)) == answer.map(\.description))
+
+        // Without IPv4 addresses, the call for both families has the answer.
+        let other = HeldSystem(secondFamilyTime: .zero)
+        other.release(.failure(ResolverError(.noData)), for: "a.example4")
+        async let found = other.resolver.names(of: subject, until: .now + .seconds(3600))
+        await other.untilCalls(2)
+        other.release(.success([IPAddress("2001:db8::1")!]))
+        #expect(try await found == ["2001:db8::1"])
+        system.release(.success([]))
     }
 
     @Test func combinesTheFailuresOfBothFamilies() async throws {

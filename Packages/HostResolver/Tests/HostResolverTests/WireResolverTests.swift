@@ -11,7 +11,7 @@ import Testing
 
     /// Runs `body` with a server and a resolver that queries it.
     private func with(
-        cacheLimit: Int = 0, secondFamilyTime: Duration = AddressRequest.secondFamilyTime,
+        cacheLimit: Int = 0, secondFamilyTime: Duration = .seconds(3600),
         change: (inout ResolverConfiguration) -> Void = { _ in },
         hosts: HostsFile = noHosts, _ behaviour: @escaping LoopbackDNSServer.Behaviour,
         _ body: (LoopbackDNSServer, WireResolver) async throws -> Void

@@ -141,7 +141,8 @@ final class DBusConnection {
         try check(deadline)
         let left = Moment.now.duration(to: deadline) / .milliseconds(1)
         var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-        _ = poll(&entry, 1, Int32(min(max(0, left.rounded(.up)), 1e9)))
+        // poll(2) does not count the time in which the machine sleeps, and the deadline does: the caller looks at it each second.
+        _ = poll(&entry, 1, Int32(min(max(0, left.rounded(.up)), 1000)))
     }
 
     private func check(_ deadline: Moment) throws(HTTPAuthError) {

@@ -56,17 +56,8 @@ public struct CredentialSearchList: Sendable {
     ///
     /// - Throws: The error of the first failing store, if no store has the credential.
     public func find(_ query: CredentialQuery) throws(HTTPAuthError) -> Credential? {
-        var failure: HTTPAuthError?
-        for store in self[query.space.role] {
-            do throws(HTTPAuthError) {
-                // Another package's store is not trusted to keep spaces apart.
-                if let found = try store.find(query), found.space == query.space { return found }
-            } catch {
-                failure = failure ?? error
-            }
-        }
-        if let failure { throw failure }
-        return nil
+        var search = StoreSearch(query)
+        return try search.find(in: self[query.space.role][...], andEnd: true)
     }
 
     /// Saves a credential to the first writable store or, with `persistently`, to the first one that outlives the
@@ -117,7 +108,16 @@ extension CredentialSearchList {
     /// - Throws: The error of the first failing store if no store has the credential; ``HTTPAuthError/Code/cancelled``
     ///   if the task is cancelled. The store may continue for a while.
     public func find(_ query: CredentialQuery) async throws(HTTPAuthError) -> Credential? {
-        try await runBlocking(query.space.role) { () throws(HTTPAuthError) in try find(query) }
+        let stores = self[query.space.role]
+        // A credential in memory is found even while another store waits for the user.
+        let quick = stores.prefix { !$0.mayBlock }
+        var search = StoreSearch(query)
+        if let found = try search.find(in: quick, andEnd: quick.count == stores.count) { return found }
+        let rest = stores[quick.endIndex...]
+        return try await runBlocking(rest) { [search] () throws(HTTPAuthError) in
+            var search = search
+            return try search.find(in: rest, andEnd: true)
+        }
     }
 
     /// Saves a credential to the first writable store or, with `persistently`, to the first persistent one.
@@ -125,27 +125,85 @@ extension CredentialSearchList {
     /// - Throws: ``HTTPAuthError/Code/storeReadOnly`` if there is no such store; ``HTTPAuthError/Code/cancelled`` if
     ///   the task is cancelled, though the credential may have been saved.
     public func save(_ credential: Credential, persistently: Bool = false) async throws(HTTPAuthError) {
-        try await runBlocking(credential.space.role) { () throws(HTTPAuthError) in
+        try await runBlocking(self[credential.space.role][...]) { () throws(HTTPAuthError) in
             try save(credential, persistently: persistently)
         }
     }
 
     /// The time limit for stores without their own. It is long, because a store may wait for the user.
     private static let fallbackLimit = Duration.seconds(600)
-    private static let threads = BlockingThreads(limit: 4)
+    private static let threads = StoreThreads()
 
     private func runBlocking<Value: Sendable>(
-        _ role: ProtectionSpace.Role, _ body: @escaping @Sendable () throws(HTTPAuthError) -> Value
+        _ stores: ArraySlice<any CredentialStore>, _ body: @escaping @Sendable () throws(HTTPAuthError) -> Value
     ) async throws(HTTPAuthError) -> Value {
-        guard self[role].contains(where: \.mayBlock) else { return try body() }
+        guard let store = stores.first(where: \.mayBlock) else { return try body() }
         let result: Result<Value, HTTPAuthError>
         do throws(WaitError) {
-            result = try await Self.threads.value(until: .now + Self.fallbackLimit) {
+            result = try await Self.threads.part(for: store).value(until: .now + Self.fallbackLimit) {
                 Result { () throws(HTTPAuthError) in try body() }
             }
         } catch {
             throw HTTPAuthError(wait: error)
         }
         return try result.get()
+    }
+}
+
+/// A search for one credential, which asks stores in order.
+private struct StoreSearch {
+    private let query: CredentialQuery
+    /// The error of the first failing store.
+    private var failure: HTTPAuthError?
+
+    init(_ query: CredentialQuery) {
+        self.query = query
+    }
+
+    /// Returns the credential from the first of more stores that has one.
+    ///
+    /// - Parameter andEnd: whether there are no further stores.
+    /// - Throws: at the end, the error of the first failing store, if no store has the credential.
+    mutating func find(
+        in stores: ArraySlice<any CredentialStore>, andEnd isEnd: Bool
+    ) throws(HTTPAuthError) -> Credential? {
+        for store in stores {
+            do throws(HTTPAuthError) {
+                // Another package's store is not trusted to keep spaces apart.
+                if let found = try store.find(query), found.space == query.space { return found }
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if isEnd, let failure { throw failure }
+        return nil
+    }
+}
+
+/// The threads that ask stores which may block.
+///
+/// A key ring waits for the user, who may be away, and a file may be on a disk that hangs. The stores of one name, which wait together, therefore
+/// occupy at most ``limit`` threads, and leave the others to the stores of other names.
+final class StoreThreads: Sendable {
+    static let limit = 4
+
+    private struct Part {
+        // A part is kept by its callers and by the calls that it makes.
+        weak var threads: BlockingThreads?
+    }
+
+    private let pool = BlockingThreads(limit: 8 * limit)
+    private let parts = Locked<[String: Part]>([:])
+
+    /// The threads for a store.
+    func part(for store: any CredentialStore) -> BlockingThreads {
+        let name = store.name
+        return parts.withLock { parts in
+            if let threads = parts[name]?.threads { return threads }
+            parts = parts.filter { $0.value.threads != nil }
+            let threads = BlockingThreads(partOf: pool, limit: Self.limit)
+            parts[name] = Part(threads: threads)
+            return threads
+        }
     }
 }

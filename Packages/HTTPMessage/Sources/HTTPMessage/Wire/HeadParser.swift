@@ -50,6 +50,9 @@ public struct HeadParser {
     /// The flags of ``leniency`` that the head has required so far. Empty if the head conforms to RFC 9112.
     public var toleratedDeviations: HTTPLeniency { state.toleratedDeviations }
 
+    /// Whether the head is complete or an error has occurred: only ``reset()`` makes the parser usable again.
+    var isFinished: Bool { state.stage == .complete || state.stage == .failed }
+
     /// The maximum length of a head whose memory is kept for reuse.
     ///
     /// Longer heads are rare, and an idle connection may keep its parser for hours.
@@ -94,9 +97,7 @@ public struct HeadParser {
     /// Throws if the bytes are not a valid head or exceed a limit, and ``HTTPMessageError/Code/parserFinished`` if the head is
     /// already complete or an error has occurred.
     public mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(HTTPMessageError) -> Progress {
-        guard state.stage != .complete, state.stage != .failed else {
-            throw HTTPMessageError(.parserFinished, fault: .caller)
-        }
+        guard !isFinished else { throw HTTPMessageError(.parserFinished, fault: .caller) }
         guard let base = bytes.baseAddress, bytes.count > 0 else { return .needMore }
         if !isKnownUniquelyReferenced(&buffer) {
             buffer = SlotBuffer(capacity: buffer.capacity, copying: buffer, count: state.fieldCount)

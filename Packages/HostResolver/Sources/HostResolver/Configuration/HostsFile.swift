@@ -6,7 +6,8 @@
 /// hosts.names(of: IPAddress("192.0.2.7")!)          // ["www.example.org", "www"]
 /// ```
 ///
-/// Parsing never fails: lines that do not begin with an address are skipped, and so are invalid names.
+/// Parsing never fails: lines that do not begin with an address are skipped, and so are invalid names. Of one name, as many addresses count
+/// as a lookup returns at most.
 public struct HostsFile: Hashable, Sendable {
     /// The maximum number of bytes of a file that are parsed; the rest is ignored. Files used as block lists can be
     /// several megabytes long.
@@ -40,12 +41,11 @@ public struct HostsFile: Hashable, Sendable {
 
     private mutating func add(_ text: String, _ address: IPAddress) {
         guard let name = try? HostName(text), name.address == nil else { return }
-        if addressesByName[name.ascii]?.contains(address) != true {
-            addressesByName[name.ascii, default: []].append(address)
-        }
-        if namesByAddress[address]?.contains(name.ascii) != true {
-            namesByAddress[address, default: []].append(name.ascii)
-        }
+        // A block list has hundreds of thousands of names of one address, so those are not searched.
+        let known = addressesByName[name.ascii] ?? []
+        guard known.count < 2 * UniqueAddresses.familyLimit, !known.contains(address) else { return }
+        addressesByName[name.ascii, default: []].append(address)
+        namesByAddress[address, default: []].append(name.ascii)
     }
 
     private static func key(_ name: String) -> String {

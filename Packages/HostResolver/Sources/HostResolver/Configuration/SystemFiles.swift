@@ -21,6 +21,7 @@ enum SystemFiles {
 
     static var configuration: ResolverConfiguration { resolvConf.value }
     static var hosts: HostsFile { hostsFile.value }
+    static var hostsAreQuick: Bool { hostsFile.isQuick }
     static var addressPolicy: AddressPolicy { gaiConf.value }
 
     private static var hostName: String? {
@@ -56,7 +57,8 @@ extension AddressPolicy {
 /// and the next access tries again.
 ///
 /// Each access costs one `stat`, as each lookup in the C library does. That is cheaper than a watch, which would have
-/// to follow files that are renamed, linked or mounted over.
+/// to follow files that are renamed, linked or mounted over. An event loop reads a long file that has changed on another thread first: see
+/// ``isQuick``.
 final class WatchedFile<Value: Sendable>: Sendable {
     private struct Stamp: Equatable {
         var inode: UInt = 0
@@ -77,6 +79,15 @@ final class WatchedFile<Value: Sendable>: Sendable {
         self.maximumSize = maximumSize
         self.parse = parse
         cached = Locked(nil)
+    }
+
+    /// The size up to which a file is parsed within an event loop's turn.
+    static var quickSize: Int { 64 * 1024 }
+
+    /// Whether ``value`` has little to read: the file is short, missing, or has not changed since it was last read.
+    var isQuick: Bool {
+        guard let stamp, stamp.size > Self.quickSize else { return true }
+        return cached.withLock { $0?.stamp == stamp }
     }
 
     /// The value of the file's current contents.

@@ -52,7 +52,7 @@ public final class NetworkMonitor: Sendable {
 
     /// Returns the changes from now on. A slow reader gets several changes combined into one.
     public func changes() -> NetworkChanges {
-        NetworkChanges(mailbox: broadcast.subscribe(), monitor: self)
+        NetworkChanges(readers: BroadcastReaders(broadcast), monitor: self)
     }
 
     /// Returns the reachability of a host with the given addresses: the current value, and each new one.
@@ -86,32 +86,28 @@ public struct NetworkChanges: AsyncSequence, Sendable {
     /// The sequence never fails.
     public typealias Failure = Never
 
-    fileprivate let mailbox: Mailbox<NetworkChange>
+    fileprivate let readers: BroadcastReaders<NetworkChange>
     /// The monitor, kept alive as long as the sequence.
     fileprivate let monitor: NetworkMonitor
 
-    /// Creates an iterator. It returns the changes since ``NetworkMonitor/changes()`` was called.
+    /// Creates an iterator. It returns the changes since ``NetworkMonitor/changes()`` was called; beside another iterator, those from now on.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(changes: self)
-    }
-
-    /// Returns the next change; nil at the end, or if the task is cancelled.
-    fileprivate nonisolated(nonsending) func next() async -> NetworkChange? {
-        try? await mailbox.next()
+        Iterator(reader: readers.make(), monitor: monitor)
     }
 
     /// An iterator over the changes.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let changes: NetworkChanges
+        fileprivate let reader: BroadcastReaders<NetworkChange>.Reader
+        fileprivate let monitor: NetworkMonitor
 
-        /// Returns the next change; nil at the end.
+        /// Returns the next change; nil at the end, or if the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkChange? {
-            await changes.next()
+            try? await reader.mailbox.next()
         }
 
-        /// Returns the next change; nil at the end.
+        /// Returns the next change; nil at the end, or if the task is cancelled.
         public mutating func next() async -> NetworkChange? {
-            await changes.next()
+            try? await reader.mailbox.next()
         }
     }
 }

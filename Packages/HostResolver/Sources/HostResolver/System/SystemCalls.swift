@@ -4,13 +4,16 @@ internal import Glibc
 struct SystemCalls: Sendable {
     /// Returns the addresses of a name in the requested families.
     var addresses: @Sendable (_ name: String, AddressFamilies) -> Result<[IPAddress], ResolverError>
-    /// Returns the names of an address, or the canonical name of a name; the canonical name first.
-    var names: @Sendable (NameQuery) -> Result<[String], ResolverError>
+    /// Returns the names of an address, or the canonical name of a name, which has addresses of one of the families; the canonical name
+    /// first.
+    var names: @Sendable (NameQuery, AddressFamilies) -> Result<[String], ResolverError>
     /// Returns the families in which this machine has an address other than loopback. It is called at every lookup and
     /// must be cheap.
     var configuredFamilies: @Sendable () -> AddressFamilies
     /// Returns the hosts file.
     var hosts: @Sendable () -> HostsFile = { .system }
+    /// Whether `hosts` returns soon enough for an event loop.
+    var hostsAreQuick: @Sendable () -> Bool = { SystemFiles.hostsAreQuick }
 
     /// The calls of the C library.
     static let libc = {
@@ -19,14 +22,8 @@ struct SystemCalls: Sendable {
     }()
 
     private static func addresses(of name: String, families: AddressFamilies) -> Result<[IPAddress], ResolverError> {
-        let family =
-            switch families {
-            case .v4: AF_INET
-            case .v6: AF_INET6
-            default: AF_UNSPEC
-            }
         // Without AI_ADDRCONFIG, which costs more than the rest of the call. ConfiguredFamilies replaces it.
-        return withAddressInfo(of: name, family: family, flags: 0) { list in
+        return withAddressInfo(of: name, families: families, flags: 0) { list in
             let addresses = Self.addresses(in: list)
             return addresses.isEmpty ? .failure(ResolverError(.noData, name: name)) : .success(addresses)
         }
@@ -49,12 +46,12 @@ struct SystemCalls: Sendable {
         return found.all
     }
 
-    private static func names(of subject: NameQuery) -> Result<[String], ResolverError> {
+    private static func names(of subject: NameQuery, families: AddressFamilies) -> Result<[String], ResolverError> {
         switch subject {
         case .address(let address):
             return HostEntry.names(of: address)
         case .host(let name):
-            return withAddressInfo(of: name.ascii, family: AF_UNSPEC, flags: AI_CANONNAME) { list in
+            return withAddressInfo(of: name.ascii, families: families, flags: AI_CANONNAME) { list in
                 // Only the first entry has the canonical name.
                 let text = list.pointee.ai_canonname.map { String(cString: $0) }
                 let canonical = text.flatMap(HostEntry.validated) ?? name.ascii
@@ -64,11 +61,16 @@ struct SystemCalls: Sendable {
     }
 
     private static func withAddressInfo<Value>(
-        of name: String, family: CInt, flags: CInt,
+        of name: String, families: AddressFamilies, flags: CInt,
         _ body: (UnsafeMutablePointer<addrinfo>) -> Result<Value, ResolverError>
     ) -> Result<Value, ResolverError> {
         var hints = addrinfo()
-        hints.ai_family = family
+        hints.ai_family =
+            switch families {
+            case .v4: AF_INET
+            case .v6: AF_INET6
+            default: AF_UNSPEC
+            }
         // Request one socket type; otherwise each address is returned three times.
         hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
         hints.ai_flags = flags

@@ -21,7 +21,7 @@ internal import EventLoops
 ///
 /// The C library waits for both families, up to 15 s for IPv6 where a firewall drops the queries. If it has not answered within
 /// ``AddressRequest/secondFamilyTime``, IPv4 is looked up by itself as well. Its addresses are the answer if IPv6 takes as long again.
-/// A blocking lookup without a deadline is one call, and lasts as long.
+/// A blocking lookup without a deadline is one call, and lasts as long. A lookup of a canonical name takes the first answer of either call.
 public final class SystemResolver: Resolver, ReverseResolver {
     /// The shared resolver of this process.
     public static let shared = SystemResolver()
@@ -37,16 +37,16 @@ public final class SystemResolver: Resolver, ReverseResolver {
     /// because upstream servers do not answer them.
     public static let reverseTimeout: Duration = .seconds(5)
 
-    private struct Question: Hashable {
-        let name: String
+    private struct Question<Subject: Hashable & Sendable>: Hashable {
+        let subject: Subject
         let families: AddressFamilies
     }
 
     private let calls: SystemCalls
     private let reverseTimeout: Duration
     private let secondFamilyTime: Duration
-    private let lookups: LookupFlights<Question, [IPAddress]>
-    private let reverse: LookupFlights<NameQuery, [String]>
+    private let lookups: LookupFlights<Question<String>, [IPAddress]>
+    private let reverse: LookupFlights<Question<NameQuery>, [String]>
 
     convenience init() {
         let threads = BlockingThreads(
@@ -62,7 +62,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
         self.reverseTimeout = reverseTimeout
         self.secondFamilyTime = secondFamilyTime
         lookups = LookupFlights(threads: threads) { Self.addresses($0, calls) }
-        reverse = LookupFlights(threads: threads) { calls.names($0) }
+        reverse = LookupFlights(threads: threads) { calls.names($0.subject, $0.families) }
     }
 
     /// The number of callers that wait for an answer, for tests.
@@ -70,6 +70,16 @@ public final class SystemResolver: Resolver, ReverseResolver {
 
     /// Starts a lookup, by the rules of ``Resolver/start(_:_:)``.
     public func start(
+        _ request: AddressRequest, _ handler: @escaping @Sendable (AddressEvent) -> Void
+    ) -> LookupToken {
+        guard request.immediateAnswer != nil || calls.hostsAreQuick() else {
+            let calls = calls
+            return LookupToken(after: { _ = calls.hosts() }) { self.begin(request, handler) }
+        }
+        return begin(request, handler)
+    }
+
+    private func begin(
         _ request: AddressRequest, _ handler: @escaping @Sendable (AddressEvent) -> Void
     ) -> LookupToken {
         let delivery = AddressDelivery(request: request, handler: handler)
@@ -86,7 +96,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
             }
         }
         let tokens = families.map { families in
-            lookups.ask(Question(name: request.name.description, families: families), until: request.deadline) {
+            lookups.ask(Question(subject: request.name.description, families: families), until: request.deadline) {
                 [second] in
                 second?.cancel()
                 delivery.receive($0, for: families)
@@ -108,7 +118,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
         guard request.deadline == nil else {
             return try waitForLookup(name: request.name.description) { startAddresses(request, $0) }
         }
-        let question = Question(name: request.name.description, families: request.families)
+        let question = Question(subject: request.name.description, families: request.families)
         return try lookups.askOnCallingThread(question) { Self.addresses(question, calls) }.get()
     }
 
@@ -117,8 +127,24 @@ public final class SystemResolver: Resolver, ReverseResolver {
         of subject: NameQuery, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
     ) -> LookupToken {
-        reverse.ask(subject, until: deadline ?? .now + reverseTimeout) { result in
-            handler(result.mapError { $0.about(subject.description) })
+        let deadline = deadline ?? .now + reverseTimeout
+        // Nil if the lookup was cancelled before.
+        let answer = OneShot<Result<[String], ResolverError>?>()
+        answer.onValue { if let result = $0 { handler(result.mapError { $0.about(subject.description) }) } }
+        var second: Task<Void, Never>?
+        if case .host = subject {
+            second = Task(executorPreference: EventLoop.shared) { [self] in
+                if let names = await namesByIPv4(of: subject, until: deadline) { answer.provide(.success(names)) }
+            }
+        }
+        let token = reverse.ask(Question(subject: subject, families: .all), until: deadline) { [second] in
+            second?.cancel()
+            answer.provide($0)
+        }
+        return LookupToken { [second] in
+            second?.cancel()
+            token.cancel()
+            return answer.provide(nil)
         }
     }
 }
@@ -157,6 +183,21 @@ extension SystemResolver {
         } catch {}
     }
 
+    /// Returns the canonical name of a host if the call for both families takes too long and the call for IPv4 has the name. Both would find
+    /// the same one.
+    private nonisolated(nonsending) func namesByIPv4(
+        of subject: NameQuery, until deadline: ContinuousClock.Instant
+    ) async -> [String]? {
+        do {
+            try await EventLoop.shared.sleep(for: secondFamilyTime)
+            return try await waitForLookup(name: subject.description) {
+                reverse.ask(Question(subject: subject, families: .v4), until: deadline, handler: $0)
+            }
+        } catch {
+            return nil
+        }
+    }
+
     /// Returns the families of each separate call: one call per family if the faster one must not wait and no family is
     /// omitted. A host in the hosts file has no other addresses, so the families are not looked up apart: the C library would look for a
     /// family that the file lacks in the DNS.
@@ -168,14 +209,17 @@ extension SystemResolver {
         return choice.first == .all ? [.v6, .v4] : [.all]
     }
 
-    private static func addresses(_ question: Question, _ calls: SystemCalls) -> Result<[IPAddress], ResolverError> {
+    private static func addresses(
+        _ question: Question<String>, _ calls: SystemCalls
+    ) -> Result<[IPAddress], ResolverError> {
         // A single requested family is never omitted.
-        guard question.families == .all else { return calls.addresses(question.name, question.families) }
+        guard question.families == .all else { return calls.addresses(question.subject, question.families) }
         let choice = FamilyChoice(wanted: .all, configured: calls.configuredFamilies())
-        let result = calls.addresses(question.name, choice.first)
+        let result = calls.addresses(question.subject, choice.first)
         guard !choice.fallback.isEmpty, case .failure(let error) = result,
             error.code == .hostNotFound || error.code == .noData
         else { return result }
-        return calls.addresses(question.name, choice.fallback).mapError { AddressDelivery.moreInformative(error, $0) }
+        return calls.addresses(question.subject, choice.fallback)
+            .mapError { AddressDelivery.moreInformative(error, $0) }
     }
 }

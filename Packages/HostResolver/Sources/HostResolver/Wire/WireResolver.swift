@@ -126,6 +126,15 @@ public final class WireResolver: Resolver, ReverseResolver {
         if request.immediateAnswer == nil, Self.belongsToSystem(request.name) {
             return SystemResolver.shared.start(request, handler)
         }
+        guard request.immediateAnswer != nil || hostsAreQuick else {
+            return LookupToken(after: { [self] in _ = hosts }) { self.begin(request, handler) }
+        }
+        return begin(request, handler)
+    }
+
+    private func begin(
+        _ request: AddressRequest, _ handler: @escaping @Sendable (AddressEvent) -> Void
+    ) -> LookupToken {
         let delivery = AddressDelivery(request: request, handler: handler)
         if let answer = request.immediateAnswer ?? localAnswer(to: request) {
             EventLoop.shared.execute { delivery.receive(answer, for: request.families) }
@@ -144,6 +153,18 @@ public final class WireResolver: Resolver, ReverseResolver {
         of subject: NameQuery, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
     ) -> LookupToken {
+        guard hostsAreQuick else {
+            return LookupToken(after: { [self] in _ = hosts }) {
+                self.beginNames(of: subject, until: deadline, handler)
+            }
+        }
+        return beginNames(of: subject, until: deadline, handler)
+    }
+
+    private func beginNames(
+        of subject: NameQuery, until deadline: ContinuousClock.Instant?,
+        _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
+    ) -> LookupToken {
         let search = NameSearch(
             resolver: self, subject: subject, hosts: hosts, deadline: deadline ?? .now + reverseTimeout)
         // Nil if the lookup was cancelled before.
@@ -159,6 +180,7 @@ public final class WireResolver: Resolver, ReverseResolver {
 
 extension WireResolver {
     var hosts: HostsFile { fixedHosts ?? .system }
+    private var hostsAreQuick: Bool { fixedHosts != nil || SystemFiles.hostsAreQuick }
 
     /// Returns the answer for a name that needs no query; nil for all others.
     private func localAnswer(to request: AddressRequest) -> Result<[IPAddress], ResolverError>? {

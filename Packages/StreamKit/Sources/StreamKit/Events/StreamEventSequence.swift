@@ -4,7 +4,7 @@ internal import EventLoops
 public struct StreamEventSequence: AsyncSequence, Sendable {
     /// An event.
     public typealias Element = StreamEvent
-    /// ``StreamError/cancelled``.
+    /// ``StreamError/cancelled``; ``StreamError/busy`` for an iterator that waits while another one does.
     public typealias Failure = StreamError
 
     private let registration: Registration
@@ -29,7 +29,7 @@ public struct StreamEventSequence: AsyncSequence, Sendable {
             do throws(WaitError) {
                 if pending.isEmpty { pending = try await registration.events.next() ?? [] }
             } catch {
-                throw .cancelled
+                throw error == .busy ? .busy : .cancelled
             }
             guard let next = StreamEvent.allCases.first(where: { pending.contains(StreamEvents($0)) }) else {
                 return nil

@@ -55,6 +55,7 @@ struct ConnectRace: Sendable {
                 case .attempt(let number, let address): try attempt(number, address, connection)
                 case .connected(let number): return try win(number, connection)
                 case .failed:
+                    if let lookup { connection.endStep(lookup.step, .succeeded(lookup.summary)) }
                     throw lastError ?? StreamError(ResolverError(.noData), name: plan.endpoint.name ?? "")
                 case .wait(let time): return .wait(try wait(until: time, connection))
                 }

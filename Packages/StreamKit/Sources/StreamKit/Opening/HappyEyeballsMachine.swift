@@ -6,6 +6,9 @@ internal import HostResolver
 /// Addresses are added as the lookup finds them. IPv6 and IPv4 alternate, beginning with the family that the lookup put
 /// first. If only IPv4 has answered, IPv6 gets another 50 ms (§3). The next attempt begins when the previous one fails,
 /// or after the attempt delay, in parallel with those in progress (§5). The first attempt to succeed wins.
+///
+/// If every address has failed, the family that has not answered is waited for until ``AddressRequest/secondFamilyTime`` after the other's
+/// answer: its queries may be dropped on the way.
 struct HappyEyeballsMachine {
     enum Action: Equatable {
         /// Connect to this address; report the outcome under this number.
@@ -14,7 +17,7 @@ struct HappyEyeballsMachine {
         case wait(until: Moment?)
         /// This attempt has won; abandon the others.
         case connected(Int)
-        /// Every address has failed, or the lookup found none.
+        /// Every address has failed, or the lookup found none. No address comes any more, or none came in time.
         case failed
     }
 
@@ -61,7 +64,9 @@ struct HappyEyeballsMachine {
     mutating func next(now: Moment) -> Action {
         if let winner { return .connected(winner) }
         if candidates.isEmpty {
-            return underway.isEmpty && isLookupOver ? .failed : .wait(until: nil)
+            guard underway.isEmpty else { return .wait(until: nil) }
+            let end = firstAnswer.map { $0 + AddressRequest.secondFamilyTime }
+            return isLookupOver || end.map { $0 <= now } == true ? .failed : .wait(until: end)
         }
         if let delayEnd = resolutionDelayEnd, now < delayEnd { return .wait(until: delayEnd) }
         if let lastStart, now < lastStart + attemptDelay { return .wait(until: lastStart + attemptDelay) }

@@ -18,31 +18,31 @@ public final class ProxySettingsMonitor: Sendable {
     /// The state that the watching task uses: not the monitor, so that releasing the monitor ends the task.
     private final class Core: Sendable {
         let path: String
+        private let threads: BlockingThreads
         let content: Locked<Result<ProxySettings?, StreamError>>
         /// The content of the file after each change; for each subscriber, the newest that it has not taken.
         let changes = Broadcast<Result<ProxySettings?, StreamError>> { Mailbox(merging: { $0 = $1 }) }
 
-        init(path: String) {
+        init(path: String, threads: BlockingThreads) {
             self.path = path
-            content = Locked(Self.read(path))
+            self.threads = threads
+            content = Locked(Result { () throws(StreamError) in try ProxySettings.file(path) })
         }
 
         /// Reads the file again, and reports a change of its content.
-        func refresh() {
-            let new = Self.read(path)
+        nonisolated(nonsending) func refresh() async {
+            let new: Result<ProxySettings?, StreamError>
+            do throws(StreamError) {
+                new = .success(
+                    try await threads.fileResult { [path] () throws(StreamError) in try ProxySettings.file(path) })
+            } catch {
+                new = .failure(error)
+            }
             let isChanged = content.withLock { content in
                 defer { content = new }
                 return content != new
             }
             if isChanged { changes.send(new) }
-        }
-
-        private static func read(_ path: String) -> Result<ProxySettings?, StreamError> {
-            do throws(StreamError) {
-                return .success(try ProxySettings.file(path))
-            } catch {
-                return .failure(error)
-            }
         }
     }
 
@@ -54,14 +54,19 @@ public final class ProxySettingsMonitor: Sendable {
     /// Starts to watch a file. The file need not exist, but its directory must.
     ///
     /// - Throws: an `errno` if the directory does not exist, or the system has no more watches.
-    public init(path: String) throws(StreamError) {
+    public convenience init(path: String) throws(StreamError) {
+        try self.init(path: path, threads: .files(at: path))
+    }
+
+    /// - Parameter threads: read the file after a change: its disk may hang.
+    init(path: String, threads: BlockingThreads) throws(StreamError) {
         self.path = path
         let watch = try FileWatch(path: path)
-        let core = Core(path: path)
+        let core = Core(path: path, threads: threads)
         self.watch = watch
         self.core = core
         Task(executorPreference: EventLoop.shared) {
-            while await watch.next() { core.refresh() }
+            while await watch.next() { await core.refresh() }
             core.changes.finish()
         }
     }
@@ -78,7 +83,7 @@ public final class ProxySettingsMonitor: Sendable {
     /// Returns the changes from now on: the content of the file after each. A slow reader gets only the newest. Ends
     /// with the monitor.
     public func changes() -> ProxySettingsChanges {
-        ProxySettingsChanges(mailbox: core.changes.subscribe(), monitor: self)
+        ProxySettingsChanges(readers: BroadcastReaders(core.changes), monitor: self)
     }
 
     /// Calls `handler` on `target` at each change, until the subscription is cancelled or released. Replaces
@@ -107,32 +112,28 @@ public struct ProxySettingsChanges: AsyncSequence, Sendable {
     /// The sequence never fails; a file that cannot be read is an element.
     public typealias Failure = Never
 
-    fileprivate let mailbox: Mailbox<Element>
+    fileprivate let readers: BroadcastReaders<Element>
     /// Kept alive for as long as the sequence is in use.
     fileprivate let monitor: ProxySettingsMonitor
 
-    /// Makes an iterator. Changes since ``ProxySettingsMonitor/changes()`` are not lost.
+    /// Makes an iterator. Changes since ``ProxySettingsMonitor/changes()`` are not lost; beside another iterator, those from now on.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(changes: self)
-    }
-
-    /// Waits for the next change; nil at the end, or if the task is cancelled.
-    fileprivate nonisolated(nonsending) func next() async -> Element? {
-        try? await mailbox.next()
+        Iterator(reader: readers.make(), monitor: monitor)
     }
 
     /// Returns the changes one by one.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let changes: ProxySettingsChanges
+        fileprivate let reader: BroadcastReaders<ProxySettingsChanges.Element>.Reader
+        fileprivate let monitor: ProxySettingsMonitor
 
-        /// Waits for the next change; nil at the end.
+        /// Waits for the next change; nil at the end, or if the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            await changes.next()
+            try? await reader.mailbox.next()
         }
 
-        /// Waits for the next change; nil at the end.
+        /// Waits for the next change; nil at the end, or if the task is cancelled.
         public mutating func next() async -> Element? {
-            await changes.next()
+            try? await reader.mailbox.next()
         }
     }
 }

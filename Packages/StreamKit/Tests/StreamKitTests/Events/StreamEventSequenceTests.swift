@@ -104,6 +104,30 @@ import Testing
         await #expect(throws: StreamError.cancelled) { try await task.value }
     }
 
+    /// It is not cancelled, and its task would end if it took the error for that.
+    @Test func aSecondIteratorThatWaitsIsRefused() async throws {
+        let pair = StreamPair.bound(bufferSize: 4)
+        try pair.open()
+        let events = pair.input.events([.hasBytesAvailable])
+        let errors = await withTaskGroup(of: StreamError?.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    var iterator = events.makeAsyncIterator()
+                    do throws(StreamError) {
+                        _ = try await iterator.next()
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return [first, await group.next() ?? nil]
+        }
+        #expect(errors == [.busy, .cancelled])
+    }
+
     /// SK-082: the targets can be read.
     // Parity: SK-082
     @Test func targets() {

@@ -90,14 +90,35 @@ import Testing
         machine.receive([address("::1")], families: .v6, now: start)
         #expect(machine.next(now: start) == .attempt(1, address("::1")))
         machine.attemptFailed(1)
-        #expect(machine.next(now: at(5)) == .wait(until: nil))
+        #expect(machine.next(now: at(5)) == .wait(until: at(1000)))
         machine.receive([address("192.0.2.1")], families: .v4, now: at(900))
         #expect(machine.next(now: at(900)) == .attempt(2, address("192.0.2.1")))
         machine.attemptFailed(2)
         machine.attemptFailed(2)
-        #expect(machine.next(now: at(901)) == .wait(until: nil))
+        #expect(machine.next(now: at(901)) == .wait(until: at(1000)))
         machine.lookupEnded()
         #expect(machine.next(now: at(902)) == .failed)
+    }
+
+    @Test("a family without an answer does not hold a connection whose other addresses have failed")
+    func silentFamily() {
+        var machine = HappyEyeballsMachine()
+        machine.receive([], families: .v6, now: start)
+        #expect(machine.next(now: at(0)) == .wait(until: nil))
+        machine = HappyEyeballsMachine()
+        machine.receive([address("192.0.2.1")], families: .v4, now: start)
+        #expect(machine.next(now: at(50)) == .attempt(1, address("192.0.2.1")))
+        // An attempt in progress has no such limit.
+        #expect(machine.next(now: at(2000)) == .wait(until: nil))
+        machine.attemptFailed(1)
+        #expect(machine.next(now: at(2000)) == .failed)
+
+        machine = HappyEyeballsMachine()
+        machine.receive([address("192.0.2.1")], families: .v4, now: start)
+        #expect(machine.next(now: at(50)) == .attempt(1, address("192.0.2.1")))
+        machine.attemptFailed(1)
+        #expect(machine.next(now: at(999)) == .wait(until: at(1000)))
+        #expect(machine.next(now: at(1000)) == .failed)
     }
 
     @Test("an address that was not tried cannot win") func unknownAttemptsDoNotWin() {

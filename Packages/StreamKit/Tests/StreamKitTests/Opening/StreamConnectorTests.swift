@@ -45,9 +45,10 @@ private let second = "127.0.0.1"
             steps.map(\.kind) == [
                 .lookup("www.example.org"), .connect(address(first, port)), .connect(address(second, port)),
             ])
-        #expect(steps[0].outcome == .succeeded("2 addresses"))
-        #expect(steps[1].outcome == .failed(StreamError(posix: ECONNREFUSED)))
-        #expect(steps[2].outcome == .succeeded("connected"))
+        #expect(
+            steps.map(\.outcome) == [
+                .succeeded("2 addresses"), .failed(StreamError(posix: ECONNREFUSED)), .succeeded("connected"),
+            ])
         Glibc.close(try listener.accept())
     }
 
@@ -80,6 +81,18 @@ private let second = "127.0.0.1"
         #expect(pair.input.status == .error && pair.output.status == .error)
         #expect(pair.input.error == error && pair.output.error == error)
         #expect(pair.report.failure?.kind == .connect(address(second, port)))
+    }
+
+    @Test("a lookup that does not end does not hold a connection that was refused")
+    func refusedDuringTheLookup() async throws {
+        let end = try RefusedPort()
+        resolver.script("www.example.org", [.batch([first])])
+        let pair = StreamPair(host: "www.example.org", port: end.port, properties: properties())
+        let error = await failure(of: pair)
+        #expect(error?.isPOSIX(ECONNREFUSED) == true)
+        #expect(
+            pair.report.steps.map(\.outcome) == [.succeeded("1 address"), .failed(StreamError(posix: ECONNREFUSED))])
+        #expect(resolver.cancelledCount == 1)
     }
 
     // Parity: SK-011, SK-047

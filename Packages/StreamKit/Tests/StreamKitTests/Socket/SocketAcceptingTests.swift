@@ -28,7 +28,7 @@ struct SocketAcceptingTests {
         let listener = try Socket(listeningAt: .ip(.v4(.loopback), port: 0))
         let sockets = try Socket.listeners(passedAt: dup(listener.descriptor), count: 1, loop: .shared)
         #expect(sockets.map(\.localAddress) == [listener.localAddress])
-        #expect(fcntl(sockets[0].descriptor, F_GETFD) & FD_CLOEXEC != 0)
+        #expect(fcntl(try #require(sockets.first).descriptor, F_GETFD) & FD_CLOEXEC != 0)
         let unbound = try Socket(.ipv4, .stream)
         let error = #expect(throws: StreamError.self) {
             try Socket.listeners(passedAt: dup(unbound.descriptor), count: 1, loop: .shared)

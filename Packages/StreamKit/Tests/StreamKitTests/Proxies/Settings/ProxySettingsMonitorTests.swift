@@ -1,11 +1,11 @@
 import Dispatch
-import EventLoops
 import Foundation
 import Glibc
 import HostResolver
 import RunLoopDelivery
 import Testing
 
+@testable import EventLoops
 @testable import StreamKit
 @testable import StreamProxies
 
@@ -41,6 +41,38 @@ struct ProxySettingsMonitorTests {
 
     private func proxies(_ content: Result<ProxySettings?, StreamError>?) throws -> [String]? {
         try content?.get()?.http.map(\.description)
+    }
+
+    /// Otherwise all connections of the loop would wait for the disk.
+    @Test("the file is read on a thread for files") func slowDisk() async throws {
+        let folder = try Folder()
+        try folder.write("http_proxy=a")
+        let threads = BlockingThreads(limit: 1)
+        let (isHeld, answer) = (OneShot<Bool>(), OneShot<Bool>())
+        threads.run(
+            BlockingThreads.Work {
+                isHeld.provide(true)
+                _ = try? answer.value()
+            } refuse: { _ in
+            })
+        _ = try await isHeld.value()
+        let monitor = try ProxySettingsMonitor(path: folder.file, threads: threads)
+        var changes = monitor.changes().makeAsyncIterator()
+        try folder.write("http_proxy=b")
+        while threads.queueCount == 0, !Task.isCancelled { await Task.yield() }
+        #expect(try monitor.settings()?.http.map(\.description) == ["http://a:80"])
+        answer.provide(true)
+        #expect(try proxies(await changes.next()) == ["http://b:80"])
+    }
+
+    @Test("each iterator of a sequence gets each change") func iterators() async throws {
+        let folder = try Folder()
+        let monitor = try ProxySettingsMonitor(path: folder.file)
+        let changes = monitor.changes()
+        var (first, second) = (changes.makeAsyncIterator(), changes.makeAsyncIterator())
+        try folder.write("http_proxy=b")
+        #expect(try proxies(await first.next()) == ["http://b:80"])
+        #expect(try proxies(await second.next()) == ["http://b:80"])
     }
 
     // Parity: SK-121

@@ -1,0 +1,31 @@
+import EventLoops
+import Testing
+
+@Suite struct BroadcastReadersTests {
+    private let broadcast = Broadcast<Int> { Mailbox(limit: 64) }
+
+    @Test func eachReaderGetsEachElement() {
+        let readers = BroadcastReaders(broadcast)
+        broadcast.send(1)
+        let (first, second) = (readers.make(), readers.make())
+        broadcast.send(2)
+        #expect(first.mailbox.takeAll() == [1, 2] && second.mailbox.takeAll() == [2])
+    }
+
+    @Test func aLaterReaderGoesOn() {
+        let readers = BroadcastReaders(broadcast)
+        broadcast.send(1)
+        var reader: BroadcastReaders<Int>.Reader? = readers.make()
+        #expect(reader?.mailbox.tryNext() == 1)
+        reader = nil
+        broadcast.send(2)
+        #expect(readers.make().mailbox.takeAll() == [2])
+    }
+
+    @Test func allEnd() {
+        let readers = BroadcastReaders(broadcast)
+        let (first, second) = (readers.make(), readers.make())
+        broadcast.finish()
+        #expect(first.mailbox.isOver && second.mailbox.isOver && readers.make().mailbox.isOver)
+    }
+}
