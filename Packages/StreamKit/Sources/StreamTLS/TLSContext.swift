@@ -184,7 +184,7 @@ extension TLSContext {
         case (.server, .off): break
         }
         SSL_CTX_set_verify(context, mode) { accepted, store in
-            TLSEndpoint.of(store: store)?.shouldContinue(isAccepted: accepted == 1, store) == true ? 1 : 0
+            TLSEndpoint.of(store: store)?.judge(isAccepted: accepted == 1, store) == true ? 1 : 0
         }
         SSL_CTX_set_cert_verify_callback(
             context,

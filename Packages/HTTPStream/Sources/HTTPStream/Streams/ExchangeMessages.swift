@@ -22,7 +22,7 @@ protocol ExchangeOutput: RequestOutput {
 struct ExchangeMessages: ~Copyable, Sendable {
     /// The outcome of sending as much as possible.
     enum Sending {
-        /// The request is complete, or nobody wants the rest.
+        /// The request is complete, or the server does not want the rest.
         case done
         /// The body waits for 100 (Continue).
         case held

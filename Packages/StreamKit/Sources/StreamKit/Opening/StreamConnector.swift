@@ -49,7 +49,7 @@ struct StreamConnector: OpeningWork {
                 }
             case .connecting(let socket, let step):
                 let isConnected = try reporting(step, connection) { () throws(StreamError) in
-                    if try socket.hasConnected() { return true }
+                    if try socket.tryConnect() { return true }
                     if plan.isOverdue { throw socket.failure(ETIMEDOUT) }
                     return false
                 }
