@@ -86,18 +86,6 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// True on the loop's own thread.
     public var isCurrent: Bool { pthread_self() == thread.load(ordering: .relaxed) }
 
-    /// Whether the calling thread is that of some loop, and must not wait for anything else.
-    static var isOnAnyLoop: Bool { pthread_getspecific(loopKey) != nil }
-
-    /// The loop of a thread, which is not retained: the thread retains it while it runs.
-    private static let loopKey: pthread_key_t = {
-        var key = pthread_key_t()
-        let failure = pthread_key_create(&key, nil)
-        precondition(
-            failure == 0, "EventLoop: the process has no thread-specific data left (pthread_key_create: \(failure))")
-        return key
-    }()
-
     /// Called with the duration of each turn longer than ``slowTurnLimit``, on the loop's thread. Default: nil, which reports
     /// and measures nothing.
     ///
@@ -284,7 +272,7 @@ extension EventLoop {
 
     private func main() {
         thread.store(pthread_self(), ordering: .relaxed)
-        pthread_setspecific(EventLoop.loopKey, Unmanaged.passUnretained(self).toOpaque())
+        LoopThread.begin()
         EventLoop.blockSignals()
         netkit_name_this_thread(String(decoding: name.utf8.prefix(15), as: UTF8.self))
         let executor = asUnownedTaskExecutor()
