@@ -28,7 +28,7 @@ public final class EventLoop: TaskExecutor, Sendable {
     public static let slowTurnLimit: Duration = .milliseconds(100)
 
     /// The longest time by which ``executeDeferred(_:)`` delays a body.
-    public static let maximumDeferral: Duration = .milliseconds(5)
+    static let maximumDeferral: Duration = .milliseconds(5)
 
     /// How long a loop without descriptors sleeps between two looks for work and for descriptors.
     private static let pollingPause: Duration = .milliseconds(10)
@@ -128,7 +128,7 @@ public final class EventLoop: TaskExecutor, Sendable {
     }
 
     /// Runs `body` on the loop's thread like ``execute(_:)``, but does not wake a sleeping loop: the body runs when the loop next
-    /// wakes for another reason, at the latest after ``maximumDeferral``.
+    /// wakes for another reason, at the latest after 5 ms.
     ///
     /// For work that is probably unnecessary by then: waking a thread costs ten times as much as this call.
     public func executeDeferred(_ body: @escaping @Sendable () -> Void) {
@@ -146,8 +146,8 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// Whether the job that runs on the loop's thread has used up its share of the turn, and should suspend (`Task.yield()`) before
     /// its next step. Always false on other threads.
     ///
-    /// A job's share is ``jobBudget``, and a single step once all jobs of the turn have taken ``turnBudget``: however many peers send at
-    /// full speed, the loop soon checks its descriptors again.
+    /// A job's share is 1 ms from its first question, and a single step once all jobs of the turn have taken 10 ms: however many peers send
+    /// at full speed, the loop soon checks its descriptors again.
     ///
     /// ```swift
     /// while let message = messages.next() {
@@ -156,13 +156,6 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// }
     /// ```
     public var isShareSpent: Bool { isCurrent && state.share.measure(now: .now) }
-
-    /// The time that one job may take, counted from its first question whether its share is spent. See ``isShareSpent``.
-    public static let jobBudget = TurnShare.jobBudget
-
-    /// The time after which a turn's remaining jobs make only one step each, counted from the turn's first such question. See
-    /// ``isShareSpent``.
-    public static let turnBudget = TurnShare.turnBudget
 
     /// Suspends the calling task until `deadline`, with a timer of this loop.
     ///

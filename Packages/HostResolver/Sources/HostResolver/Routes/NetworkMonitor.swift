@@ -51,15 +51,19 @@ public final class NetworkMonitor: Sendable {
     }
 
     /// Returns the changes from now on. A slow reader gets several changes combined into one.
-    public func changes() -> NetworkChanges {
+    public func changes() -> some AsyncSequence<NetworkChange, Never> & Sendable {
+        networkChanges()
+    }
+
+    private func networkChanges() -> NetworkChanges {
         NetworkChanges(mailbox: broadcast.subscribe(), monitor: self)
     }
 
     /// Returns the reachability of a host with the given addresses: the current value, and each new one.
     ///
     /// If the kernel cannot be queried, the host is reported as unreachable.
-    public func reachability(of addresses: [IPAddress]) -> ReachabilityChanges {
-        ReachabilityChanges(changes: changes(), addresses: addresses)
+    public func reachability(of addresses: [IPAddress]) -> some AsyncSequence<ReachabilityFlags, Never> & Sendable {
+        ReachabilityChanges(changes: networkChanges(), addresses: addresses)
     }
 
     /// Calls `handler` on `target` at each change, until the subscription is cancelled or released.
@@ -80,18 +84,13 @@ public final class NetworkMonitor: Sendable {
 /// The changes of this machine's network, from ``NetworkMonitor/changes()``.
 ///
 /// The sequence ends when its monitor is closed or the task is cancelled.
-public struct NetworkChanges: AsyncSequence, Sendable {
-    /// The parts of the network that have changed.
-    public typealias Element = NetworkChange
-    /// The sequence never fails.
-    public typealias Failure = Never
-
+struct NetworkChanges: AsyncSequence, Sendable {
     fileprivate let mailbox: Mailbox<NetworkChange>
     /// The monitor, kept alive as long as the sequence.
     fileprivate let monitor: NetworkMonitor
 
     /// Creates an iterator. It returns the changes since ``NetworkMonitor/changes()`` was called.
-    public func makeAsyncIterator() -> Iterator {
+    func makeAsyncIterator() -> Iterator {
         Iterator(changes: self)
     }
 
@@ -101,16 +100,11 @@ public struct NetworkChanges: AsyncSequence, Sendable {
     }
 
     /// An iterator over the changes.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         fileprivate let changes: NetworkChanges
 
         /// Returns the next change; nil at the end.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkChange? {
-            await changes.next()
-        }
-
-        /// Returns the next change; nil at the end.
-        public mutating func next() async -> NetworkChange? {
+        mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkChange? {
             await changes.next()
         }
     }

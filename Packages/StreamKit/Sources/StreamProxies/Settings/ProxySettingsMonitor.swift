@@ -77,7 +77,7 @@ public final class ProxySettingsMonitor: Sendable {
 
     /// Returns the changes from now on: the content of the file after each. A slow reader gets only the newest. Ends
     /// with the monitor.
-    public func changes() -> ProxySettingsChanges {
+    public func changes() -> some AsyncSequence<Result<ProxySettings?, StreamError>, Never> & Sendable {
         ProxySettingsChanges(mailbox: core.changes.subscribe(), monitor: self)
     }
 
@@ -101,37 +101,29 @@ public final class ProxySettingsMonitor: Sendable {
 }
 
 /// The changes of settings in a file, from ``ProxySettingsMonitor/changes()``. Ends with its monitor or with the task.
-public struct ProxySettingsChanges: AsyncSequence, Sendable {
-    /// The content of the file after a change: settings, nil without a file, or the error of reading it.
-    public typealias Element = Result<ProxySettings?, StreamError>
-    /// The sequence never fails; a file that cannot be read is an element.
-    public typealias Failure = Never
-
-    fileprivate let mailbox: Mailbox<Element>
+struct ProxySettingsChanges: AsyncSequence, Sendable {
+    fileprivate let mailbox: Mailbox<Result<ProxySettings?, StreamError>>
     /// Kept alive for as long as the sequence is in use.
     fileprivate let monitor: ProxySettingsMonitor
 
     /// Makes an iterator. Changes since ``ProxySettingsMonitor/changes()`` are not lost.
-    public func makeAsyncIterator() -> Iterator {
+    func makeAsyncIterator() -> Iterator {
         Iterator(changes: self)
     }
 
     /// Waits for the next change; nil at the end, or if the task is cancelled.
-    fileprivate nonisolated(nonsending) func next() async -> Element? {
+    fileprivate nonisolated(nonsending) func next() async -> Result<ProxySettings?, StreamError>? {
         try? await mailbox.next()
     }
 
     /// Returns the changes one by one.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         fileprivate let changes: ProxySettingsChanges
 
-        /// Waits for the next change; nil at the end.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            await changes.next()
-        }
-
-        /// Waits for the next change; nil at the end.
-        public mutating func next() async -> Element? {
+        /// Waits for the next change: the settings, nil without a file, or the error of reading it. Returns nil at the end.
+        mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async -> Result<ProxySettings?, StreamError>? {
             await changes.next()
         }
     }

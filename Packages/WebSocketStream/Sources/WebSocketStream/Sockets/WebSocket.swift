@@ -112,11 +112,6 @@ public final class WebSocket: Sendable {
 extension WebSocket {
     /// The messages of a peer: ``WebSocket/messages``.
     public struct Messages: AsyncSequence, Sendable {
-        /// A message.
-        public typealias Element = WebSocketMessage
-        /// The failure of the socket, or ``WebSocketError/Code/cancelled``.
-        public typealias Failure = WebSocketError
-
         let socket: WebSocket
 
         /// Takes the messages.
@@ -124,11 +119,8 @@ extension WebSocket {
             let socket: WebSocket
 
             /// The next message; nil once the connection has been closed.
-            public mutating func next() async throws(WebSocketError) -> WebSocketMessage? {
-                try await socket.receive()
-            }
-
-            /// The next message; nil once the connection has been closed.
+            ///
+            /// - Throws: the failure of the socket, or ``WebSocketError/Code/cancelled``.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(WebSocketError) -> WebSocketMessage? {
