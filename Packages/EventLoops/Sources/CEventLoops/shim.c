@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 void netkit_name_this_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
@@ -24,6 +25,13 @@ void netkit_set_timer(int timer, int64_t nanoseconds) {
 void netkit_wait_while(const void *word, uint32_t value) {
     int number = errno;
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+    errno = number;
+}
+
+void netkit_wait_while_for(const void *word, uint32_t value, int64_t nanoseconds) {
+    int number = errno;
+    struct timespec time = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &time, NULL, 0);
     errno = number;
 }
 

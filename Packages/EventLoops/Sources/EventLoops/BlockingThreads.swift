@@ -1,4 +1,6 @@
+internal import CEventLoops
 internal import Glibc
+internal import Synchronization
 
 /// Threads for calls that block and cannot be interrupted, such as `getaddrinfo`.
 ///
@@ -35,23 +37,13 @@ public final class BlockingThreads: Sendable {
         /// The part of the pool that the work is for.
         fileprivate let part: ObjectIdentifier?
 
-        /// Makes a work item.
-        ///
-        /// - Parameters:
-        ///   - perform: makes the call; runs on one of the threads.
-        ///   - refuse: called instead, on the shared event loop, if no thread is available.
-        public init(perform: @escaping @Sendable () -> Void, refuse: @escaping @Sendable (Refusal) -> Void) {
-            self.perform = perform
-            self.refuse = refuse
-            part = nil
-        }
-
-        fileprivate init(
-            perform: @escaping @Sendable () -> Void, refuse: (@Sendable (Refusal) -> Void)?,
-            for part: BlockingThreads?
+        /// Makes a work item for a caller whose refusal may run inside ``BlockingThreads/run(_:)``.
+        init(
+            perform: @escaping @Sendable () -> Void, refuseAtOnce: (@Sendable (Refusal) -> Void)?,
+            for part: BlockingThreads? = nil
         ) {
             self.perform = perform
-            self.refuse = refuse
+            refuse = refuseAtOnce
             self.part = part.map { ObjectIdentifier($0) }
         }
     }
@@ -70,7 +62,7 @@ public final class BlockingThreads: Sendable {
     private struct State {
         var queue: [Work] = []
         /// The idle threads; the one that became idle last is used first, so that the others can exit.
-        var idle: [OneShot<Work>] = []
+        var idle: [IdleThread] = []
         /// All threads: idle, running and being created.
         var threads = 0
         /// The threads that are being created. Each will take one item of the queued work.
@@ -167,10 +159,10 @@ public final class BlockingThreads: Sendable {
     var idleCount: Int { state.withLock { $0.idle.count } }
     var queueCount: Int { state.withLock { $0.queue.count } }
 
-    /// Runs `work` on a thread as soon as one is free. Neither of its closures is called from inside this call.
+    /// Runs `work` on a thread as soon as one is free. Neither closure of ``Work/init(perform:refuse:)`` is called from inside this call.
     public func run(_ work: Work) {
         enum Next {
-            case wake(OneShot<Work>)
+            case wake(IdleThread)
             case create, queued, refuse
         }
         let next = state.withLock { state -> Next in
@@ -191,7 +183,7 @@ public final class BlockingThreads: Sendable {
             return .queued
         }
         switch next {
-        case .wake(let thread): thread.provide(work)
+        case .wake(let thread): thread.give(work)
         case .queued: return
         case .refuse: refuse([work], .queueIsFull)
         case .create: createThread()
@@ -204,9 +196,9 @@ public final class BlockingThreads: Sendable {
     /// Tasks share as many threads as the machine has processors, so a call that hangs would stop the others. The call is never refused:
     /// without a thread, it waits for the next one.
     public func release(_ call: @escaping @Sendable () -> Void) {
-        guard EventLoop.isOnAnyLoop || withUnsafeCurrentTask(body: { $0 != nil }) else { return call() }
+        guard LoopThread.isCurrent || withUnsafeCurrentTask(body: { $0 != nil }) else { return call() }
         // The work keeps the pool: its other references may go away while there is no thread.
-        run(Work(perform: { [self] in withExtendedLifetime(self) { call() } }, refuse: nil, for: nil))
+        run(Work(perform: { [self] in withExtendedLifetime(self) { call() } }, refuseAtOnce: nil))
     }
 
     /// Removes work from the queue; false if it is running, has run or was refused.
@@ -219,66 +211,6 @@ public final class BlockingThreads: Sendable {
         }
     }
 
-    /// Runs `call` on a thread and suspends until it has returned.
-    ///
-    /// - Parameters:
-    ///   - deadline: when to give up; nil for no limit.
-    ///   - call: the call. Its result is discarded if the wait has ended by then.
-    /// - Throws: ``WaitError``. A call that has not begun is withdrawn; a running call continues.
-    public nonisolated(nonsending) func value<Value: Sendable>(
-        until deadline: Moment? = nil, of call: @escaping @Sendable () -> Value
-    ) async throws(WaitError) -> Value {
-        let (result, work) = begin(call)
-        do throws(WaitError) {
-            return try await result.value(until: deadline).get()
-        } catch {
-            withdraw(work)
-            throw error
-        }
-    }
-
-    /// Runs `call` on a thread and blocks the calling thread until it has returned. As ``value(until:of:)``.
-    @available(*, noasync, message: "blocks the thread; use await")
-    public func value<Value: Sendable>(
-        until deadline: Moment? = nil, of call: @escaping @Sendable () -> Value
-    ) throws(WaitError) -> Value {
-        let (result, work) = begin(call)
-        do throws(WaitError) {
-            return try result.value(until: deadline).get()
-        } catch {
-            withdraw(work)
-            throw error
-        }
-    }
-
-    private func begin<Value: Sendable>(
-        _ call: @escaping @Sendable () -> Value
-    ) -> (OneShot<Result<Value, WaitError>>, Work) {
-        let result = OneShot<Result<Value, WaitError>>()
-        let once = Once(call)
-        let work = Work {
-            if let value = once.call() { result.provide(.success(value)) }
-        } refuse: { refusal in
-            result.provide(.failure(WaitError(refusal)))
-        }
-        run(work)
-        return (result, work)
-    }
-
-    /// A call that is made once. What it holds, such as an open file, is released before its result is provided: the waiter may open
-    /// the file again at once.
-    private final class Once<Value: Sendable>: Sendable {
-        // A structure: see Locked.
-        private struct State {
-            var body: (@Sendable () -> Value)?
-        }
-        private let state: Locked<State>
-
-        init(_ body: @escaping @Sendable () -> Value) { state = Locked(State(body: body)) }
-
-        func call() -> Value? { state.withLock { $0.body.take() }?() }
-    }
-
     // MARK: Threads
 
     private func createThread() {
@@ -287,7 +219,8 @@ public final class BlockingThreads: Sendable {
             let failure = spawn { [self] in serve(idleTime: idleTime) }
             if failure != 0 { threadFailed(.noThread(failure)) }
         case .pool(let pool):
-            pool.run(Work(perform: { [self] in serveOnce() }, refuse: { [self] in threadFailed($0) }, for: self))
+            pool.run(
+                Work(perform: { [self] in serveOnce() }, refuseAtOnce: { [self] in threadFailed($0) }, for: self))
         }
     }
 
@@ -305,8 +238,7 @@ public final class BlockingThreads: Sendable {
     }
 
     private func refuse(_ work: [Work], _ refusal: Refusal) {
-        guard !work.isEmpty else { return }
-        EventLoop.shared.execute { for work in work { work.refuse?(refusal) } }
+        for work in work { work.refuse?(refusal) }
     }
 
     /// Performs one work item on a thread of the pool that this is a part of. More of them wait for their turn in that pool.
@@ -339,7 +271,7 @@ public final class BlockingThreads: Sendable {
 
     /// The next work for the calling thread; nil if the thread must exit.
     private func next(isStarting: Bool, _ idleTime: Duration) -> Work? {
-        let idle = OneShot<Work>()
+        let idle = IdleThread()
         let queued = state.withLock { state -> Work? in
             if isStarting { state.starting -= 1 }
             if let work = state.take(limit, reserve: reserve) { return work }
@@ -347,19 +279,15 @@ public final class BlockingThreads: Sendable {
             return nil
         }
         if let queued { return queued }
-        do throws(WaitError) {
-            return try idle.value(until: .now + idleTime)
-        } catch {
-            let exits = state.withLock { state in
-                guard let index = state.idle.firstIndex(where: { $0 === idle }) else { return false }
-                state.idle.remove(at: index)
-                state.threads -= 1
-                return true
-            }
-            if exits { return nil }
-            // Work arrived as the idle time ended: this thread was removed from the list, and is about to receive it.
-            while true { if let work = try? idle.value() { return work } }
+        if let work = idle.waitForWork(within: idleTime) { return work }
+        let exits = state.withLock { state in
+            guard let index = state.idle.firstIndex(where: { $0 === idle }) else { return false }
+            state.idle.remove(at: index)
+            state.threads -= 1
+            return true
         }
+        // Otherwise, work arrived as the idle time ended: this thread was removed from the list, and is about to receive it.
+        return exits ? nil : idle.waitForWork()
     }
 
     /// Runs a closure on a new detached thread.
@@ -395,12 +323,30 @@ public final class BlockingThreads: Sendable {
     }
 }
 
-extension WaitError {
-    /// The error of a wait for work that did not run: ``busy``, or ``failed(_:)`` with the `errno` of the thread.
-    public init(_ refusal: BlockingThreads.Refusal) {
-        switch refusal {
-        case .queueIsFull: self = .busy
-        case .noThread(let number): self = .failed(number)
+/// A thread that waits for its next work. It waits without a descriptor, which a pool must not keep for each idle thread.
+private final class IdleThread: Sendable {
+    private let work = Locked<BlockingThreads.Work?>(nil)
+    /// 1 once there is work.
+    private let word = Atomic<UInt32>(0)
+
+    /// Gives the thread its work, once.
+    func give(_ work: BlockingThreads.Work) {
+        self.work.withLock { $0 = work }
+        word.store(1, ordering: .releasing)
+        withUnsafePointer(to: word) { netkit_wake($0) }
+    }
+
+    /// Waits for work on the calling thread.
+    ///
+    /// - Parameter time: the longest wait; nil for no limit.
+    /// - Returns: nil if there is no work within the time.
+    func waitForWork(within time: Duration? = nil) -> BlockingThreads.Work? {
+        let end = time.map { Moment.now + $0 }
+        while word.load(ordering: .acquiring) == 0 {
+            let left = end.map { Moment.now.nanoseconds(to: $0) } ?? .max
+            if left <= 0 { return nil }
+            withUnsafePointer(to: word) { netkit_wait_while_for($0, 0, left) }
         }
+        return work.withLock { $0.take() }
     }
 }

@@ -135,7 +135,7 @@ extension DescriptorWatch {
         if number.load(ordering: .acquiring) == Number.isAlwaysReady { return (.isAlwaysReady, nil) }
         defer { endMove(of: point) }
         let old = registrar(of: point)
-        if let poller, mayPoll(poller, point, instead: old) {
+        if let poller, beginMove(of: point, to: poller, from: old) {
             if old === poller { return (.isWatched, nil) }
             if case .success(let number) = add(descriptor, of: point, to: poller) {
                 if let old { endRegistration(with: old, of: point) }
@@ -182,10 +182,10 @@ extension DescriptorWatch {
         return .success(number)
     }
 
-    /// Whether the poller may watch the descriptor: it does already, or no wait needs the present registrar. ``endMove(of:)`` must
-    /// follow.
-    private func mayPoll(
-        _ poller: DescriptorPoller, _ point: WaitPoint, instead old: (any DescriptorRegistrar)?
+    /// Begins a change of the registrar to a poller. Returns whether it may watch the descriptor: it does already, or no wait needs the
+    /// present registrar. ``endMove(of:)`` must follow.
+    private func beginMove(
+        of point: WaitPoint, to poller: DescriptorPoller, from old: (any DescriptorRegistrar)?
     ) -> Bool {
         if old === poller { return true }
         let (isNeeded, seen) = beginMove(of: point)

@@ -28,7 +28,7 @@ public final class EventLoop: TaskExecutor, Sendable {
     public static let slowTurnLimit: Duration = .milliseconds(100)
 
     /// The longest time by which ``executeDeferred(_:)`` delays a body.
-    public static let maximumDeferral: Duration = .milliseconds(5)
+    static let maximumDeferral: Duration = .milliseconds(5)
 
     /// How long a loop without descriptors sleeps between two looks for work and for descriptors.
     private static let pollingPause: Duration = .milliseconds(10)
@@ -86,18 +86,6 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// True on the loop's own thread.
     public var isCurrent: Bool { pthread_self() == thread.load(ordering: .relaxed) }
 
-    /// Whether the calling thread is that of some loop, and must not wait for anything else.
-    static var isOnAnyLoop: Bool { pthread_getspecific(loopKey) != nil }
-
-    /// The loop of a thread, which is not retained: the thread retains it while it runs.
-    private static let loopKey: pthread_key_t = {
-        var key = pthread_key_t()
-        let failure = pthread_key_create(&key, nil)
-        precondition(
-            failure == 0, "EventLoop: the process has no thread-specific data left (pthread_key_create: \(failure))")
-        return key
-    }()
-
     /// Called with the duration of each turn longer than ``slowTurnLimit``, on the loop's thread. Default: nil, which reports
     /// and measures nothing.
     ///
@@ -140,7 +128,7 @@ public final class EventLoop: TaskExecutor, Sendable {
     }
 
     /// Runs `body` on the loop's thread like ``execute(_:)``, but does not wake a sleeping loop: the body runs when the loop next
-    /// wakes for another reason, at the latest after ``maximumDeferral``.
+    /// wakes for another reason, at the latest after 5 ms.
     ///
     /// For work that is probably unnecessary by then: waking a thread costs ten times as much as this call.
     public func executeDeferred(_ body: @escaping @Sendable () -> Void) {
@@ -158,8 +146,8 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// Whether the job that runs on the loop's thread has used up its share of the turn, and should suspend (`Task.yield()`) before
     /// its next step. Always false on other threads.
     ///
-    /// A job's share is ``jobBudget``, and a single step once all jobs of the turn have taken ``turnBudget``: however many peers send at
-    /// full speed, the loop soon checks its descriptors again.
+    /// A job's share is 1 ms from its first question, and a single step once all jobs of the turn have taken 10 ms: however many peers send
+    /// at full speed, the loop soon checks its descriptors again.
     ///
     /// ```swift
     /// while let message = messages.next() {
@@ -168,13 +156,6 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// }
     /// ```
     public var isShareSpent: Bool { isCurrent && state.share.measure(now: .now) }
-
-    /// The time that one job may take, counted from its first question whether its share is spent. See ``isShareSpent``.
-    public static let jobBudget = TurnShare.jobBudget
-
-    /// The time after which a turn's remaining jobs make only one step each, counted from the turn's first such question. See
-    /// ``isShareSpent``.
-    public static let turnBudget = TurnShare.turnBudget
 
     /// Suspends the calling task until `deadline`, with a timer of this loop.
     ///
@@ -284,7 +265,7 @@ extension EventLoop {
 
     private func main() {
         thread.store(pthread_self(), ordering: .relaxed)
-        pthread_setspecific(EventLoop.loopKey, Unmanaged.passUnretained(self).toOpaque())
+        LoopThread.begin()
         EventLoop.blockSignals()
         netkit_name_this_thread(String(decoding: name.utf8.prefix(15), as: UTF8.self))
         let executor = asUnownedTaskExecutor()

@@ -27,4 +27,17 @@ public final class FileDescriptor: Sendable {
     }
 
     deinit { threads.release { [number] in Glibc.close(number) } }
+
+    /// Closes a descriptor of any kind: as that of a file if its end may have to be waited for, such as a terminal that first sends its
+    /// output, and otherwise at once.
+    static func close(_ number: CInt) {
+        var status = stat()
+        let isFile =
+            switch fstat(number, &status) == 0 ? status.st_mode & S_IFMT : 0 {
+            // Event descriptors and the like have no kind.
+            case S_IFSOCK, 0: false
+            default: true
+            }
+        if isFile { _ = FileDescriptor(number) } else { Glibc.close(number) }
+    }
 }

@@ -2,10 +2,10 @@ internal import Glibc
 
 extension BlockingThreads {
     /// The maximum number of threads for calls on files.
-    public static let maximumFileThreads = 32
+    static let maximumFileThreads = 32
 
     /// The maximum number of threads for calls on the files of one device.
-    public static let maximumFileThreadsPerDevice = 8
+    static let maximumFileThreadsPerDevice = 8
 
     /// The longest wait for one call on a file, for users without a limit of their own: 60 s.
     public static let fileTimeout = Duration.seconds(60)
@@ -26,8 +26,8 @@ extension BlockingThreads {
     /// let text = try await BlockingThreads.files(at: path).value { try? String(contentsOfFile: path, encoding: .utf8) }
     /// ```
     ///
-    /// A disk may be slow, and a network file system may not answer at all. One device occupies at most ``maximumFileThreadsPerDevice`` of
-    /// the ``maximumFileThreads`` threads, and the last ``maximumFileThreadsPerDevice`` threads are only for devices that occupy none: a
+    /// A disk may be slow, and a network file system may not answer at all. One device occupies at most 8 of
+    /// the 32 threads, and the last 8 are only for devices that occupy none: a
     /// disk that hangs leaves threads for the others. All subvolumes of a disk are one device, and so are all file systems of one server
     /// (NFS, SMB). A call that no thread can take, because 4096 others wait for the same device, throws ``WaitError/busy``.
     ///

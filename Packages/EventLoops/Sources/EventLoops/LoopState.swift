@@ -49,9 +49,9 @@ struct LoopInbox {
 ///
 /// Time counts from the first measurement, since most turns contain no job that asks for one.
 struct TurnShare {
-    /// See ``EventLoop/jobBudget``.
+    /// The time that one job may take, counted from its first question whether its share is spent (``EventLoop/isShareSpent``).
     static let jobBudget: Duration = .milliseconds(1)
-    /// See ``EventLoop/turnBudget``.
+    /// The time after which a turn's remaining jobs make only one step each, counted from the turn's first such question.
     static let turnBudget: Duration = .milliseconds(10)
 
     private var turnStart: Moment?

@@ -157,7 +157,7 @@ public final class Broadcast<Element: Sendable>: Sendable {
     }
 
     /// Whether there are subscribers.
-    public var hasSubscribers: Bool {
+    var hasSubscribers: Bool {
         state.withLock { state in state.subscribers.contains { $0.mailbox != nil } }
     }
 

@@ -187,7 +187,7 @@ final class KeptMounts: Sendable {
 
     /// The list, which is out of date if it is due to be read. Without one, it is read at once, unless the caller is on the thread of a loop.
     func mounts(now: Moment) -> Mounts {
-        let isOnLoop = EventLoop.isOnAnyLoop
+        let isOnLoop = LoopThread.isCurrent
         let (mounts, isDue) = state.withLock { state in
             guard let next = state.next, next <= now, isOnLoop || !state.mounts.isEmpty else {
                 return (state.mounts, false)
@@ -197,13 +197,13 @@ final class KeptMounts: Sendable {
         }
         if mounts.isEmpty, !isOnLoop { return read(now: now) }
         if isDue {
-            let work = BlockingThreads.Work {
-                [self] in
-                read(now: now)
-            } refuse: { [self] _ in
-                state.withLock { $0.next = now + Self.intervalAfterFailure }
-            }
-            threads.run(work)
+            threads.run(
+                BlockingThreads.Work {
+                    [self] in
+                    read(now: now)
+                } refuseAtOnce: { [self] _ in
+                    state.withLock { $0.next = now + Self.intervalAfterFailure }
+                })
         }
         return mounts
     }

@@ -23,7 +23,7 @@ public struct Sentence: Sendable, Hashable, CustomStringConvertible {
     public let arguments: [String]
 
     /// The maximum number of Unicode scalars of an argument; a longer one ends in `…`.
-    public static let maximumArgumentLength = 1000
+    package static let maximumArgumentLength = 1000
 
     /// Creates a message from its parts.
     ///

@@ -163,7 +163,7 @@ open class WaitPoint: Watcher, @unchecked Sendable {
         deadlineSlot.deadlines?.cancelAll()
         let last = state.bits
         if last & (PointState.Bits.finished | PointState.Bits.owned) == PointState.Bits.owned {
-            WaitPoint.closeDescriptor(descriptor)
+            FileDescriptor.close(descriptor)
         }
     }
 }
@@ -176,7 +176,7 @@ extension WaitPoint {
     /// If both halves are already closed, an owned descriptor is closed at once.
     public final func attach(_ descriptor: CInt, ownership: DescriptorOwnership) {
         guard enterForUse() else {
-            if ownership == .owned { WaitPoint.closeDescriptor(descriptor) }
+            if ownership == .owned { FileDescriptor.close(descriptor) }
             return
         }
         defer { leaveUse() }
@@ -331,20 +331,7 @@ extension WaitPoint {
         guard descriptor >= 0 else { return }
         // No registration is in progress, since it is a use.
         if watching.isActive { watching.end(of: self) }
-        if last & PointState.Bits.owned != 0 { WaitPoint.closeDescriptor(descriptor) }
-    }
-
-    /// Closes a descriptor of any kind. One whose end may have to be waited for, such as a terminal that first sends its output, is
-    /// closed by a thread for files, as in ``FileDescriptor``.
-    private static func closeDescriptor(_ number: CInt) {
-        var status = stat()
-        let isFile =
-            switch fstat(number, &status) == 0 ? status.st_mode & S_IFMT : 0 {
-            // Event descriptors and the like have no kind.
-            case S_IFSOCK, 0: false
-            default: true
-            }
-        if isFile { _ = FileDescriptor(number) } else { Glibc.close(number) }
+        if last & PointState.Bits.owned != 0 { FileDescriptor.close(descriptor) }
     }
 }
 

@@ -225,7 +225,7 @@ extension EventLoopsTests {
                     EventLoop.shared.execute {
                         for _ in 0..<3 {
                             part.release {
-                                released.withLock { $0 = EventLoop.isOnAnyLoop }
+                                released.withLock { $0 = LoopThread.isCurrent }
                                 isReleased.set()
                             }
                         }

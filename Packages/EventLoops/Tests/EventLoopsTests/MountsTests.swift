@@ -65,7 +65,7 @@ extension EventLoopsTests {
             func read() -> String {
                 state.withLock { state in
                     state.reads += 1
-                    if EventLoop.isOnAnyLoop { state.readsOnLoops += 1 }
+                    if LoopThread.isCurrent { state.readsOnLoops += 1 }
                     return state.text
                 }
             }

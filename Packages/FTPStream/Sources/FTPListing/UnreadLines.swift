@@ -10,7 +10,7 @@
 /// ```
 public struct UnreadLines: Sendable, Hashable {
     /// The most lines in ``texts``.
-    public static let textLimit = 16
+    package static let textLimit = 16
 
     /// The longest text of a line, in bytes.
     public static let lineLimit = 256

@@ -33,7 +33,7 @@ public final class CredentialFile: CredentialStore {
     public static let sizeLimit = 16 << 20
 
     /// How long to wait for another program's lock.
-    public static let lockTimeout = Duration.seconds(10)
+    static let lockTimeout = Duration.seconds(10)
 
     private let key: Key
     /// The keys derived from ``key`` and the file's salt, cached because deriving them from a pass-phrase is slow.

@@ -89,6 +89,22 @@ struct ChunkLine {
             try endElement(byte, whitespace: allowsPadding ? .afterSize : nil, otherwise: .invalidChunkSize)
         case .afterSize:
             try endElement(byte, whitespace: .afterSize, otherwise: .invalidChunkSize)
+        case .nameStart, .name, .afterName, .valueStart, .value, .quoted, .escape, .afterValue:
+            try parseExtension(byte, allowsWhitespace: allowsWhitespace, allowsEmpty: allowsEmpty)
+        case .lineFeed:
+            guard byte == HTTPGrammar.lf else { throw HTTPMessageError(.invalidChunkDelimiter) }
+            return true
+        }
+        if state.rawValue >= State.afterSize.rawValue, state != .lineFeed { extensionBytes += 1 }
+        return false
+    }
+
+    /// Parses one byte of an extension: a name, possibly with a token or a quoted string.
+    private mutating func parseExtension(
+        _ byte: UInt8, allowsWhitespace: Bool, allowsEmpty: Bool
+    ) throws(HTTPMessageError) {
+        switch state {
+        case .sizeStart, .size, .afterSize, .lineFeed: break
         case .nameStart:
             if allowsWhitespace, HTTPGrammar.isSpaceOrTab(byte) { break }
             if HTTPGrammar.isToken(byte) {
@@ -132,12 +148,7 @@ struct ChunkLine {
             state = .quoted
         case .afterValue:
             try endElement(byte, whitespace: allowsWhitespace ? .afterValue : nil)
-        case .lineFeed:
-            guard byte == HTTPGrammar.lf else { throw HTTPMessageError(.invalidChunkDelimiter) }
-            return true
         }
-        if state.rawValue >= State.afterSize.rawValue, state != .lineFeed { extensionBytes += 1 }
-        return false
     }
 
     /// Parses the byte after a complete element: the start of an extension, the end of the line, or tolerated whitespace.

@@ -144,7 +144,7 @@ extension HTTPMessageError {
 
 /// The error numbers that CFNetwork uses for HTTP failures, for code that compares them.
 ///
-/// The raw value is the code in the stream error domain for HTTP, whose number is ``streamErrorDomain``. ``cfErrorCode`` is the
+/// The raw value is the code in the stream error domain for HTTP, whose number is 4. ``cfErrorCode`` is the
 /// corresponding code in `kCFErrorDomainCFNetwork`. An HTTP status is never an error number.
 ///
 /// ```swift
@@ -168,12 +168,6 @@ public enum HTTPErrorNumber: Int, CaseIterable, Sendable {
     case badUserName = -1001
     /// The server rejected the password. Replaces `kCFStreamErrorHTTPAuthenticationBadPassword`.
     case badPassword = -1002
-
-    /// The number of the stream error domain for HTTP. Replaces `kCFStreamErrorDomainHTTP`.
-    public static let streamErrorDomain = 4
-
-    /// The name of the error domain to which ``cfErrorCode`` and the numbers of ``ProxyError`` belong.
-    public static let cfErrorDomain = "kCFErrorDomainCFNetwork"
 
     /// The corresponding code in `kCFErrorDomainCFNetwork`.
     public var cfErrorCode: Int {

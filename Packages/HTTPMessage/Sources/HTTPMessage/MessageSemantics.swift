@@ -130,12 +130,12 @@ extension HTTPResponse {
     }
 
     /// The maximum length of an entity tag that is sent back, in bytes.
-    public static let maximumEntityTagLength = 1024
+    private static let maximumEntityTagLength = 1024
 
     /// The entity tag, if it is strong (RFC 9110 §8.8.3): the value of `ETag` including its quotes.
     ///
     /// Nil for one that must not be sent back with `If-Range` or `If-Match`: one that is not of ASCII characters between two quotes, or is
-    /// longer than ``maximumEntityTagLength``.
+    /// longer than 1,024 bytes.
     public var strongEntityTag: String? {
         let quote = UInt8(ascii: "\"")
         guard version >= .http11, let tag = fields[.entityTag], 2...Self.maximumEntityTagLength ~= tag.utf8.count,

@@ -20,7 +20,6 @@ import Testing
     func matchCFNetworksNumbers(number: HTTPErrorNumber, streamCode: Int, cfCode: Int) {
         #expect(number.rawValue == streamCode)
         #expect(number.cfErrorCode == cfCode)
-        #expect(HTTPErrorNumber.streamErrorDomain == 4)
         #expect(HTTPErrorNumber.ProxyError.allCases.map(\.rawValue) == Array(306...311))
     }
 

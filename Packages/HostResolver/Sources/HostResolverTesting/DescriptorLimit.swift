@@ -68,8 +68,9 @@ public struct DescriptorLimit: Sendable {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// Whether all descriptors that were opened since the limit was made are closed. Waits for other threads that are about to do so.
-    public func isBalanced(waitingFor time: Duration = .seconds(10)) -> Bool {
+    /// Waits until all descriptors that were opened since the limit was made are closed, as other threads may be about to do. Returns false
+    /// if they are not within the time.
+    public func waitUntilBalanced(for time: Duration = .seconds(10)) -> Bool {
         let end = ContinuousClock.now + time
         while DescriptorLimit.openDescriptors().contains(where: { $0 >= count }) {
             if ContinuousClock.now > end { return false }
@@ -105,7 +106,7 @@ extension DescriptorLimit {
                 return (further, failsWell)
             } catch {
                 limit.lift()
-                if !isScarcity(error) || !limit.isBalanced() { failsWell = false }
+                if !isScarcity(error) || !limit.waitUntilBalanced() { failsWell = false }
             }
         }
         return (nil, failsWell)

@@ -45,7 +45,7 @@ public final class ManualClock: Clock, Sendable {
     public var minimumResolution: Duration { .zero }
 
     /// The number of pending appointments.
-    public var appointmentCount: Int { state.withLock { $0.appointments.count } }
+    package var appointmentCount: Int { state.withLock { $0.appointments.count } }
 
     /// Schedules `body` to run when the clock advances to `time` or beyond. If `time` is in the past, it runs at the
     /// next ``advance(by:)``.

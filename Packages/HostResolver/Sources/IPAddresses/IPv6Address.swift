@@ -30,7 +30,7 @@ public struct IPv6Address: Hashable, Sendable {
     public static let any = IPv6Address(rawValue: 0)
 
     /// The longest valid zone, in bytes. Interface names in Linux have at most 15.
-    public static let maximumZoneLength = 15
+    static let maximumZoneLength = 15
 
     /// Creates an address from its number, without a zone.
     public init(rawValue: UInt128) {
@@ -43,7 +43,7 @@ public struct IPv6Address: Hashable, Sendable {
         self.zone = zone
     }
 
-    /// Creates an address with a zone; nil if the zone is invalid: empty, longer than ``maximumZoneLength`` bytes, or with
+    /// Creates an address with a zone; nil if the zone is invalid: empty, longer than 15 bytes, or with
     /// bytes that interface names cannot have.
     public init?(rawValue: UInt128, zone: String?) {
         if let zone {
@@ -76,9 +76,6 @@ public struct IPv6Address: Hashable, Sendable {
 
     /// Whether the address is in `ff00::/8` (RFC 4291 §2.7).
     public var isMulticast: Bool { rawValue >> 120 == 0xFF }
-
-    /// Whether the address is in `fc00::/7` (RFC 4193).
-    public var isUniqueLocal: Bool { rawValue >> 121 == 0x7E }
 
     /// The IPv4 address within `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2); nil for all other addresses.
     public var mappedIPv4: IPv4Address? {

@@ -754,7 +754,7 @@ import Testing
     func aFailedWaitEndsTheTransmission(_ wake: Wake, _ expected: [String]) throws {
         let sent = try #require(Rig().sent())
         let exchange = DNSExchange(transmission: sent, mailbox: DNSExchange.makeMailbox())
-        #expect(!exchange.hasWoken(wake))
+        #expect(!exchange.heed(wake))
         let events = exchange.mailbox.takeAll().map { event in
             switch event {
             case .received: "received"

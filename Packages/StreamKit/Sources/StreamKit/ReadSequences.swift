@@ -1,10 +1,5 @@
 /// The bytes that arrive on a stream, in chunks: ``ReadStream/chunks(of:)``.
 public struct ByteChunks: AsyncSequence, Sendable {
-    /// A chunk, never empty.
-    public typealias Element = [UInt8]
-    /// The failure of the stream, or ``StreamError/cancelled``.
-    public typealias Failure = StreamError
-
     let stream: ReadStream
     let size: Int
 
@@ -13,13 +8,12 @@ public struct ByteChunks: AsyncSequence, Sendable {
         let stream: ReadStream
         let size: Int
 
-        /// The next chunk; nil at the end.
-        public mutating func next() async throws(StreamError) -> [UInt8]? {
-            let chunk = try await stream.read(upTo: size)
-            return chunk.isEmpty ? nil : chunk
-        }
+        /// As ``next(isolation:)``.
+        public mutating func next() async throws(StreamError) -> [UInt8]? { try await next(isolation: nil) }
 
-        /// The next chunk; nil at the end.
+        /// The next chunk, never empty; nil at the end.
+        ///
+        /// - Throws: the failure of the stream, or ``StreamError/cancelled``.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> [UInt8]? {
             let chunk = try await stream.read(upTo: size)
             return chunk.isEmpty ? nil : chunk
@@ -34,11 +28,6 @@ public struct ByteChunks: AsyncSequence, Sendable {
 
 /// The lines of a text that arrives on a stream: ``ReadStream/lines(limit:)``.
 public struct TextLines: AsyncSequence, Sendable {
-    /// A line without its line ending.
-    public typealias Element = String
-    /// The failure of the stream, ``StreamError/cancelled``, or `EMSGSIZE` for a line beyond the limit.
-    public typealias Failure = StreamError
-
     let stream: ReadStream
     let limit: Int
 
@@ -55,12 +44,12 @@ public struct TextLines: AsyncSequence, Sendable {
             self.limit = limit
         }
 
-        /// The next line; nil at the end.
-        public mutating func next() async throws(StreamError) -> String? {
-            try await next(isolation: nil)
-        }
+        /// As ``next(isolation:)``.
+        public mutating func next() async throws(StreamError) -> String? { try await next(isolation: nil) }
 
-        /// The next line; nil at the end.
+        /// The next line, without its line ending; nil at the end.
+        ///
+        /// - Throws: the failure of the stream, ``StreamError/cancelled``, or `EMSGSIZE` for a line beyond the limit.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> String? {
             while true {
                 if let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {

@@ -72,7 +72,7 @@ struct ContractTrial: Sendable {
                 try expect(all.count <= bound ?? .max, "\(all.count) bytes were accepted without a reader")
             } else if !output.canAcceptBytes {
                 refusals += 1
-                // A transport such as ``FragmentingTransport`` refuses every second write, and a pipe may have room for
+                // A transport such as ``TestTransport/fragmenting(_:pieceSize:)`` refuses every second write, and a pipe may have room for
                 // fewer bytes than were offered.
                 if refusals == 4 { return all }
                 if refusals == 2 { size = 1 }

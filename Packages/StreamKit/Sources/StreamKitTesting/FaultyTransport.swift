@@ -1,14 +1,7 @@
-public import EventLoops
+internal import EventLoops
 public import StreamKit
 
-/// A layer that fails, ends or stalls after a given number of bytes.
-///
-/// ```swift
-/// let lower = FaultyTransport(over: transport, reading: .failure(StreamError(posix: ECONNRESET), after: 17))
-/// ```
-///
-/// To show that a reader survives a fault at any point of a conversation, run it with every number of bytes.
-public final class FaultyTransport: StreamTransport {
+extension TestTransport {
     /// The fault of one direction.
     public enum Fault: Sendable {
         /// Throws once this many bytes have passed, and on every later call.
@@ -25,31 +18,46 @@ public final class FaultyTransport: StreamTransport {
         }
     }
 
-    private let lower: any StreamTransport
-    private let reading: Fault?
-    private let writing: Fault?
-    private let passed = Locked((read: 0, written: 0))
-
-    /// Makes a layer with faults.
+    /// Makes a layer that fails, ends or stalls after a given number of bytes.
+    ///
+    /// ```swift
+    /// let lower = TestTransport.faulty(transport, reading: .failure(StreamError(posix: ECONNRESET), after: 17))
+    /// ```
+    ///
+    /// To show that a reader survives a fault at any point of a conversation, run it with every number of bytes.
     ///
     /// - Parameters:
     ///   - lower: the transport that moves the bytes.
     ///   - reading: the fault of reading; nil for none.
     ///   - writing: the fault of writing; nil for none.
-    public init(over lower: any StreamTransport, reading: Fault? = nil, writing: Fault? = nil) {
+    public static func faulty(
+        _ lower: any StreamTransport, reading: Fault? = nil, writing: Fault? = nil
+    ) -> any StreamTransport {
+        FaultyTransport(over: lower, reading: reading, writing: writing)
+    }
+}
+
+/// The transport of ``TestTransport/faulty(_:reading:writing:)``.
+private final class FaultyTransport: StreamTransport {
+    private let lower: any StreamTransport
+    private let reading: TestTransport.Fault?
+    private let writing: TestTransport.Fault?
+    private let passed = Locked((read: 0, written: 0))
+
+    init(over lower: any StreamTransport, reading: TestTransport.Fault? = nil, writing: TestTransport.Fault? = nil) {
         self.lower = lower
         self.reading = reading
         self.writing = writing
     }
 
     /// The wait point of the lower transport.
-    public var waitPoint: WaitPoint { lower.waitPoint }
+    var waitPoint: WaitPoint { lower.waitPoint }
 
     /// Opens the lower transport.
-    public func tryOpen() throws(StreamError) -> OpenAttempt { try lower.tryOpen() }
+    func tryOpen() throws(StreamError) -> OpenAttempt { try lower.tryOpen() }
 
     /// Reads up to the fault; then the fault occurs.
-    public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         let left = reading.map { $0.count - passed.withLock { $0.read } } ?? .max
         if let reading, left <= 0 { return try FaultyTransport.fall(into: reading, .readable) }
         var piece = buffer._mutatingExtracting(first: left)
@@ -59,7 +67,7 @@ public final class FaultyTransport: StreamTransport {
     }
 
     /// Writes up to the fault; then the fault occurs.
-    public func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         let left = writing.map { $0.count - passed.withLock { $0.written } } ?? .max
         if let writing, left <= 0 { return try FaultyTransport.fall(into: writing, .writable) }
         let attempt = try lower.tryWrite(bytes.extracting(first: left))
@@ -68,27 +76,27 @@ public final class FaultyTransport: StreamTransport {
     }
 
     /// The result that a read would have.
-    public func peek() throws(StreamError) -> Attempt {
+    func peek() throws(StreamError) -> Attempt {
         guard let reading, passed.withLock({ $0.read }) >= reading.count else { return try lower.peek() }
         return try FaultyTransport.fall(into: reading, .readable)
     }
 
     /// The result that a write would have.
-    public func writability() throws(StreamError) -> Attempt {
+    func writability() throws(StreamError) -> Attempt {
         guard let writing, passed.withLock({ $0.written }) >= writing.count else { return try lower.writability() }
         return try FaultyTransport.fall(into: writing, .writable)
     }
 
     /// Flushes the lower transport.
-    public func tryFlush() throws(StreamError) -> Attempt { try lower.tryFlush() }
+    func tryFlush() throws(StreamError) -> Attempt { try lower.tryFlush() }
 
     /// Ends the sending direction of the lower transport.
-    public func tryFinish() throws(StreamError) -> Attempt { try lower.tryFinish() }
+    func tryFinish() throws(StreamError) -> Attempt { try lower.tryFinish() }
 
     /// Closes the lower transport.
-    public func close() { lower.close() }
+    func close() { lower.close() }
 
-    private static func fall(into fault: Fault, _ interest: Interest) throws(StreamError) -> Attempt {
+    private static func fall(into fault: TestTransport.Fault, _ interest: Interest) throws(StreamError) -> Attempt {
         switch fault {
         case .failure(let error, _): throw error
         case .end: .ended

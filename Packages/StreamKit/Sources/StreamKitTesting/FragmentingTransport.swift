@@ -1,38 +1,44 @@
-public import EventLoops
+internal import EventLoops
 public import StreamKit
 
-/// A layer that moves few bytes at a time and reports that it would block before each piece.
-///
-/// Code that works over this layer does not rely on bytes arriving together.
-///
-/// ```swift
-/// let stream = ReadStream(transport: FragmentingTransport(over: lower, pieceSize: 1))
-/// ```
-public final class FragmentingTransport: StreamTransport {
-    private let lower: any StreamTransport
-    private let pieceSize: Int
-    private let turns = Locked((read: false, write: false))
-
-    /// Makes a layer over another transport.
+extension TestTransport {
+    /// Makes a layer that moves few bytes at a time and reports that it would block before each piece.
+    ///
+    /// Code that works over this layer does not rely on bytes arriving together.
+    ///
+    /// ```swift
+    /// let stream = ReadStream(transport: TestTransport.fragmenting(lower, pieceSize: 1))
+    /// ```
     ///
     /// - Parameters:
     ///   - lower: the transport that moves the bytes.
     ///   - pieceSize: the most bytes that one call moves, at least 1.
-    public init(over lower: any StreamTransport, pieceSize: Int = 1) {
+    public static func fragmenting(_ lower: any StreamTransport, pieceSize: Int = 1) -> any StreamTransport {
+        FragmentingTransport(over: lower, pieceSize: pieceSize)
+    }
+}
+
+/// The transport of ``TestTransport/fragmenting(_:pieceSize:)``.
+private final class FragmentingTransport: StreamTransport {
+    private let lower: any StreamTransport
+    private let pieceSize: Int
+    private let turns = Locked((read: false, write: false))
+
+    init(over lower: any StreamTransport, pieceSize: Int = 1) {
         self.lower = lower
         self.pieceSize = max(1, pieceSize)
     }
 
     /// The wait point of the lower transport.
-    public var waitPoint: WaitPoint { lower.waitPoint }
+    var waitPoint: WaitPoint { lower.waitPoint }
 
     /// Opens the lower transport.
-    public func tryOpen() throws(StreamError) -> OpenAttempt {
+    func tryOpen() throws(StreamError) -> OpenAttempt {
         try lower.tryOpen()
     }
 
     /// Reads at most one piece. Every second call returns `.wouldBlock`, even if bytes are available.
-    public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         if turns.withLock({ turns in
             turns.read.toggle()
             return turns.read
@@ -49,7 +55,7 @@ public final class FragmentingTransport: StreamTransport {
     }
 
     /// Writes at most one piece. Every second call returns `.wouldBlock`, even if there is room.
-    public func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         if turns.withLock({ turns in
             turns.write.toggle()
             return turns.write
@@ -60,19 +66,19 @@ public final class FragmentingTransport: StreamTransport {
     }
 
     /// The result of the lower transport.
-    public func peek() throws(StreamError) -> Attempt { try lower.peek() }
+    func peek() throws(StreamError) -> Attempt { try lower.peek() }
 
     /// The result of the lower transport.
-    public func writability() throws(StreamError) -> Attempt { try lower.writability() }
+    func writability() throws(StreamError) -> Attempt { try lower.writability() }
 
     /// Flushes the lower transport.
-    public func tryFlush() throws(StreamError) -> Attempt { try lower.tryFlush() }
+    func tryFlush() throws(StreamError) -> Attempt { try lower.tryFlush() }
 
     /// Ends the sending direction of the lower transport.
-    public func tryFinish() throws(StreamError) -> Attempt { try lower.tryFinish() }
+    func tryFinish() throws(StreamError) -> Attempt { try lower.tryFinish() }
 
     /// Closes the lower transport.
-    public func close() { lower.close() }
+    func close() { lower.close() }
 
     /// Returns `.wouldBlock`, but signals the wait point, so that a waiting call retries at once.
     private func pause(_ interest: Interest) -> Attempt {

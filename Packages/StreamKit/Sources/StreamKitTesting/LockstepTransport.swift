@@ -2,16 +2,25 @@ public import EventLoops
 internal import Glibc
 public import StreamKit
 
-/// One end of a pair in memory without a buffer: a byte is accepted only after a read has asked for it.
-///
-/// It exposes code that works only because a buffer absorbs a small message, such as two sides that both write first,
-/// or a protocol that forgets to read.
-///
-/// ```swift
-/// let (reading, writing) = LockstepTransport.pair()
-/// let input = ReadStream(transport: reading), output = WriteStream(transport: writing)
-/// ```
-public final class LockstepTransport: StreamTransport {
+extension TestTransport {
+    /// Makes a pair in memory without a buffer: a byte is accepted only after a read has asked for it.
+    ///
+    /// It exposes code that works only because a buffer absorbs a small message, such as two sides that both write first,
+    /// or a protocol that forgets to read.
+    ///
+    /// ```swift
+    /// let (reading, writing) = TestTransport.lockstep()
+    /// let input = ReadStream(transport: reading), output = WriteStream(transport: writing)
+    /// ```
+    public static func lockstep(
+        loop: EventLoop = .shared
+    ) -> (reading: any StreamTransport, writing: any StreamTransport) {
+        LockstepTransport.pair(loop: loop)
+    }
+}
+
+/// One end of ``TestTransport/lockstep(loop:)``.
+private final class LockstepTransport: StreamTransport {
     private struct State {
         /// The number of bytes that the reader has asked for and not received.
         var wanted = 0
@@ -41,16 +50,16 @@ public final class LockstepTransport: StreamTransport {
     }
 
     /// Makes the two ends of one flow.
-    public static func pair(loop: EventLoop = .shared) -> (reading: LockstepTransport, writing: LockstepTransport) {
+    static func pair(loop: EventLoop = .shared) -> (reading: LockstepTransport, writing: LockstepTransport) {
         let shared = Shared(loop: loop)
         return (LockstepTransport(shared, reads: true), LockstepTransport(shared, reads: false))
     }
 
     /// The wait point of this end.
-    public var waitPoint: WaitPoint { reads ? shared.readingPoint : shared.writingPoint }
+    var waitPoint: WaitPoint { reads ? shared.readingPoint : shared.writingPoint }
 
     /// Reads the bytes accepted so far; if there are none, asks for as many as fit into `buffer`.
-    public func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         guard reads else { return .ended }
         let attempt: Attempt = shared.state.withLock { state in
             let count = min(buffer.byteCount, state.given.count)
@@ -64,7 +73,7 @@ public final class LockstepTransport: StreamTransport {
     }
 
     /// Accepts as many bytes as the reader has asked for.
-    public func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         guard !reads else { return .ended }
         let attempt: Attempt = try shared.state.withLock { (state) throws(StreamError) in
             if state.isReaderClosed { throw .brokenPipe }
@@ -79,7 +88,7 @@ public final class LockstepTransport: StreamTransport {
     }
 
     /// Whether bytes are available; if not, asks for one byte.
-    public func peek() throws(StreamError) -> Attempt {
+    func peek() throws(StreamError) -> Attempt {
         guard reads else { return .ended }
         let attempt: Attempt = shared.state.withLock { state in
             if !state.given.isEmpty { return .moved(state.given.count) }
@@ -90,7 +99,7 @@ public final class LockstepTransport: StreamTransport {
     }
 
     /// Whether the reader has asked for bytes.
-    public func writability() throws(StreamError) -> Attempt {
+    func writability() throws(StreamError) -> Attempt {
         guard !reads else { return .ended }
         return try shared.state.withLock { (state) throws(StreamError) in
             if state.isReaderClosed { throw .brokenPipe }
@@ -99,13 +108,13 @@ public final class LockstepTransport: StreamTransport {
     }
 
     /// Ends the flow after the bytes accepted so far.
-    public func tryFinish() throws(StreamError) -> Attempt {
+    func tryFinish() throws(StreamError) -> Attempt {
         close()
         return .ended
     }
 
     /// Closes this end: without a reader, writes fail; without a writer, reads end.
-    public func close() {
+    func close() {
         shared.state.withLock { if reads { $0.isReaderClosed = true } else { $0.hasEnded = true } }
         if reads { shared.writingPoint.signal(.writable) } else { shared.readingPoint.signal(.readable) }
     }

@@ -41,13 +41,13 @@ package struct ConnectingSocket {
         }
     }
 
-    /// Whether the socket has connected; false while the attempt is in progress.
+    /// Ends the attempt if it has an outcome. Returns whether the socket has connected; false while the attempt is in progress.
     ///
     /// Calls `connect` again: Linux answers EALREADY while the attempt is in progress, and then the outcome.
     /// Writability is no test, since a failed socket is writable, too.
     ///
     /// - Throws: the reason of the failure. Do not call it again then.
-    package func hasConnected() throws(StreamError) -> Bool {
+    package func tryConnect() throws(StreamError) -> Bool {
         if isConnected { return true }
         switch address.withSockAddr({ connect(descriptor, $0, $1) == 0 ? 0 : errno }) {
         case 0, EISCONN: return true

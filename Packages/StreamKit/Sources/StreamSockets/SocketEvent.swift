@@ -185,7 +185,7 @@ extension Socket {
     }
 
     /// Returns and clears the socket's pending error (`SO_ERROR`); nil if there is none.
-    public func takePendingError() -> StreamError? {
+    package func takePendingError() -> StreamError? {
         let number = point.withDescriptor { Syscalls.takeError($0) } ?? 0
         return number == 0 ? nil : StreamError(posix: number, type.needsConnection ? .connectionLost(number) : nil)
     }

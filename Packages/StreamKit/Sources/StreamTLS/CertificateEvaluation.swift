@@ -86,7 +86,7 @@ private final class CertificateEvaluation {
             guard accepted != 1 else { return 1 }
             guard let store, let evaluation = X509_STORE_CTX_get_ex_data(store, 0) else { return 0 }
             return Unmanaged<CertificateEvaluation>.fromOpaque(evaluation).takeUnretainedValue()
-                .verification.shouldContinue(after: store) ? 1 : 0
+                .verification.allowError(in: store) ? 1 : 0
         }
         guard verification.verify(store) else {
             throw verification.failure

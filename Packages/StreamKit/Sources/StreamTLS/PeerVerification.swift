@@ -34,8 +34,9 @@ final class PeerVerification {
         return true
     }
 
-    /// Returns whether to continue after an error. OpenSSL calls it for each error that it finds.
-    func shouldContinue(after store: OpaquePointer) -> Bool {
+    /// Removes the current error from the store if the configuration allows it, and notes the error otherwise. Returns whether to
+    /// continue. OpenSSL calls it for each error that it finds.
+    func allowError(in store: OpaquePointer) -> Bool {
         let error = X509_STORE_CTX_get_error(store)
         if error == X509_V_ERR_HOSTNAME_MISMATCH, matchesWildcard(store) {
             X509_STORE_CTX_set_error(store, X509_V_OK)

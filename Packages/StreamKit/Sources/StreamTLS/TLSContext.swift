@@ -184,7 +184,7 @@ extension TLSContext {
         case (.server, .off): break
         }
         SSL_CTX_set_verify(context, mode) { accepted, store in
-            TLSEndpoint.of(store: store)?.shouldContinue(isAccepted: accepted == 1, store) == true ? 1 : 0
+            TLSEndpoint.of(store: store)?.judge(isAccepted: accepted == 1, store) == true ? 1 : 0
         }
         SSL_CTX_set_cert_verify_callback(
             context,
@@ -205,6 +205,17 @@ extension TLSContext {
                 }
             }
         }
+        setSessionCache(configuration, of: context)
+        if configuration.keyLog != nil {
+            SSL_CTX_set_keylog_callback(context) { ssl, line in
+                guard let line else { return }
+                TLSEndpoint.of(ssl)?.context.configuration.keyLog?.write(String(cString: line))
+            }
+        }
+    }
+
+    /// Says which sessions can be resumed. A client's endpoints keep theirs; a server's context keeps those that are small.
+    private static func setSessionCache(_ configuration: TLSConfiguration, of context: OpaquePointer) {
         if !configuration.resumesSessions {
             netkit_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
             SSL_CTX_set_options(context, netkit_SSL_OP_NO_TICKET)
@@ -231,12 +242,6 @@ extension TLSContext {
             // Required where clients are verified. Each context has keys and sessions of its own, so any value will do.
             let name = Array("StreamKit".utf8)
             SSL_CTX_set_session_id_context(context, name, CUnsignedInt(name.count))
-        }
-        if configuration.keyLog != nil {
-            SSL_CTX_set_keylog_callback(context) { ssl, line in
-                guard let line else { return }
-                TLSEndpoint.of(ssl)?.context.configuration.keyLog?.write(String(cString: line))
-            }
         }
     }
 

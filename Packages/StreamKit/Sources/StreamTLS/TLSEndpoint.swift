@@ -146,10 +146,10 @@ extension TLSEndpoint {
         store.map(verification.verify) ?? false
     }
 
-    /// Returns whether to continue. Called by OpenSSL for each certificate and each error.
-    func shouldContinue(isAccepted: Bool, _ store: OpaquePointer?) -> Bool {
+    /// Called by OpenSSL for each certificate and each error. Returns whether to continue.
+    func judge(isAccepted: Bool, _ store: OpaquePointer?) -> Bool {
         if isAccepted { return true }
-        return store.map(verification.shouldContinue(after:)) ?? false
+        return store.map(verification.allowError(in:)) ?? false
     }
 
     /// Keeps a session to resume later. Called by OpenSSL.

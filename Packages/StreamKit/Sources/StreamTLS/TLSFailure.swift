@@ -17,7 +17,7 @@ public struct TLSFailure: RawRepresentable, Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    private init(_ number: Int) {
+    fileprivate init(_ number: Int) {
         rawValue = number
     }
 
@@ -25,8 +25,6 @@ public struct TLSFailure: RawRepresentable, Sendable, Hashable {
     public static let protocolViolation = TLSFailure(-9800)
     /// No version, cipher or protocol in common (errSSLNegotiation).
     public static let negotiation = TLSFailure(-9801)
-    /// An alert without a number of its own (errSSLFatalAlert).
-    public static let fatalAlert = TLSFailure(-9802)
     /// The peer ended the connection in an orderly way during the handshake (errSSLClosedGraceful).
     public static let closedGracefully = TLSFailure(-9805)
     /// The connection ended during the handshake (errSSLClosedAbort).
@@ -35,8 +33,6 @@ public struct TLSFailure: RawRepresentable, Sendable, Hashable {
     public static let invalidChain = TLSFailure(-9807)
     /// A certificate is malformed, has an invalid signature, or is too weak (errSSLBadCert).
     public static let badCertificate = TLSFailure(-9808)
-    /// A cryptographic operation failed on this side (errSSLCrypto).
-    public static let cryptography = TLSFailure(-9809)
     /// OpenSSL failed on this side (errSSLInternal).
     public static let internalFailure = TLSFailure(-9810)
     /// The chain ends at a root that is not trusted (errSSLUnknownRootCert).
@@ -51,74 +47,80 @@ public struct TLSFailure: RawRepresentable, Sendable, Hashable {
     public static let closedWithoutNotify = TLSFailure(-9816)
     /// The cipher is not one of those offered (errSSLBadCipherSuite).
     public static let badCipherSuite = TLSFailure(-9818)
-    /// Alert: a message arrived at the wrong time (errSSLPeerUnexpectedMsg).
-    public static let peerUnexpectedMessage = TLSFailure(-9819)
-    /// Alert: a record's authentication failed (errSSLPeerBadRecordMac).
-    public static let peerBadRecordMAC = TLSFailure(-9820)
-    /// Alert: decryption failed (errSSLPeerDecryptionFail).
-    public static let peerDecryptionFailed = TLSFailure(-9821)
-    /// Alert: a record is too long (errSSLPeerRecordOverflow).
-    public static let peerRecordOverflow = TLSFailure(-9822)
-    /// Alert: decompression failed (errSSLPeerDecompressFail).
-    public static let peerDecompressionFailed = TLSFailure(-9823)
     /// Alert: no common parameters (errSSLPeerHandshakeFail).
     public static let peerHandshakeFailure = TLSFailure(-9824)
     /// Alert: our certificate is bad (errSSLPeerBadCert).
     public static let peerBadCertificate = TLSFailure(-9825)
-    /// Alert: our certificate is of an unsupported kind (errSSLPeerUnsupportedCert).
-    public static let peerUnsupportedCertificate = TLSFailure(-9826)
     /// A certificate was revoked, according to the peer's alert or to a check on this side (errSSLPeerCertRevoked).
     public static let certificateRevoked = TLSFailure(-9827)
     /// Alert: our certificate has expired (errSSLPeerCertExpired).
     public static let peerCertificateExpired = TLSFailure(-9828)
-    /// Alert: another fault of our certificate (errSSLPeerCertUnknown).
-    public static let peerCertificateUnknown = TLSFailure(-9829)
-    /// Alert: a field has an invalid value (errSSLIllegalParam).
-    public static let illegalParameter = TLSFailure(-9830)
     /// Alert: the issuer of our certificate is unknown (errSSLPeerUnknownCA).
     public static let peerUnknownAuthority = TLSFailure(-9831)
     /// Alert: our certificate is valid, but does not grant access (errSSLPeerAccessDenied).
     public static let peerAccessDenied = TLSFailure(-9832)
-    /// Alert: a message could not be decoded (errSSLPeerDecodeError).
-    public static let peerDecodeError = TLSFailure(-9833)
-    /// Alert: a cryptographic step of the handshake failed (errSSLPeerDecryptError).
-    public static let peerDecryptError = TLSFailure(-9834)
     /// One side does not support the other's version (errSSLPeerProtocolVersion).
     public static let protocolVersion = TLSFailure(-9836)
     /// Alert: our ciphers are too weak (errSSLPeerInsufficientSecurity).
     public static let peerInsufficientSecurity = TLSFailure(-9837)
     /// Alert: an internal error of the peer (errSSLPeerInternalError).
     public static let peerInternalError = TLSFailure(-9838)
-    /// Alert: cancelled by the user (errSSLPeerUserCancelled).
-    public static let peerUserCancelled = TLSFailure(-9839)
-    /// Alert: no renegotiation (errSSLPeerNoRenegotiation).
-    public static let peerNoRenegotiation = TLSFailure(-9840)
     /// The certificate is not for this name (errSSLHostNameMismatch).
     public static let hostNameMismatch = TLSFailure(-9843)
     /// The peer refused the connection (errSSLConnectionRefused).
     public static let connectionRefused = TLSFailure(-9844)
     /// A record was modified in transit (errSSLBadRecordMac).
     public static let badRecordMAC = TLSFailure(-9846)
-    /// A record is too long (errSSLRecordOverflow).
-    public static let recordOverflow = TLSFailure(-9847)
     /// The configuration cannot work: a missing key, an unreadable file, a wrong cipher list (errSSLBadConfiguration).
     public static let badConfiguration = TLSFailure(-9848)
-    /// The peer's key exchange is too weak (errSSLWeakPeerEphemeralDHKey).
-    public static let weakKeyExchange = TLSFailure(-9850)
-    /// An extension that was not requested (errSSLUnsupportedExtension).
-    public static let unsupportedExtension = TLSFailure(-9855)
-    /// Alert: the peer noticed a version rollback (errSSLInappropriateFallback).
-    public static let inappropriateFallback = TLSFailure(-9860)
-    /// Alert: a required extension is missing (errSSLMissingExtension).
-    public static let missingExtension = TLSFailure(-9861)
     /// A stapled OCSP response is not acceptable (errSSLBadCertificateStatusResponse).
     public static let badCertificateStatus = TLSFailure(-9862)
     /// The peer must send a certificate and has none (errSSLCertificateRequired).
     public static let certificateRequired = TLSFailure(-9863)
+}
+
+/// The causes that no program distinguishes: the alerts of a peer that has met a fault of one of the two implementations.
+extension TLSFailure {
+    /// An alert without a number of its own (errSSLFatalAlert).
+    package static let fatalAlert = TLSFailure(-9802)
+    /// Alert: a message arrived at the wrong time (errSSLPeerUnexpectedMsg).
+    package static let peerUnexpectedMessage = TLSFailure(-9819)
+    /// Alert: a record's authentication failed (errSSLPeerBadRecordMac).
+    package static let peerBadRecordMAC = TLSFailure(-9820)
+    /// Alert: decryption failed (errSSLPeerDecryptionFail).
+    package static let peerDecryptionFailed = TLSFailure(-9821)
+    /// Alert: a record is too long (errSSLPeerRecordOverflow).
+    package static let peerRecordOverflow = TLSFailure(-9822)
+    /// Alert: decompression failed (errSSLPeerDecompressFail).
+    package static let peerDecompressionFailed = TLSFailure(-9823)
+    /// Alert: our certificate is of an unsupported kind (errSSLPeerUnsupportedCert).
+    package static let peerUnsupportedCertificate = TLSFailure(-9826)
+    /// Alert: another fault of our certificate (errSSLPeerCertUnknown).
+    package static let peerCertificateUnknown = TLSFailure(-9829)
+    /// Alert: a field has an invalid value (errSSLIllegalParam).
+    package static let illegalParameter = TLSFailure(-9830)
+    /// Alert: a message could not be decoded (errSSLPeerDecodeError).
+    package static let peerDecodeError = TLSFailure(-9833)
+    /// Alert: a cryptographic step of the handshake failed (errSSLPeerDecryptError).
+    package static let peerDecryptError = TLSFailure(-9834)
+    /// Alert: cancelled by the user (errSSLPeerUserCancelled).
+    package static let peerUserCancelled = TLSFailure(-9839)
+    /// Alert: no renegotiation (errSSLPeerNoRenegotiation).
+    package static let peerNoRenegotiation = TLSFailure(-9840)
+    /// A record is too long (errSSLRecordOverflow).
+    package static let recordOverflow = TLSFailure(-9847)
+    /// The peer's key exchange is too weak (errSSLWeakPeerEphemeralDHKey).
+    package static let weakKeyExchange = TLSFailure(-9850)
+    /// An extension that was not requested (errSSLUnsupportedExtension).
+    package static let unsupportedExtension = TLSFailure(-9855)
+    /// Alert: the peer noticed a version rollback (errSSLInappropriateFallback).
+    package static let inappropriateFallback = TLSFailure(-9860)
+    /// Alert: a required extension is missing (errSSLMissingExtension).
+    package static let missingExtension = TLSFailure(-9861)
     /// Alert: an unknown pre-shared key (errSSLUnknownPSKIdentity).
-    public static let unknownKeyIdentity = TLSFailure(-9864)
+    package static let unknownKeyIdentity = TLSFailure(-9864)
     /// Alert: the server does not know the requested name (errSSLUnrecognizedName).
-    public static let unrecognizedName = TLSFailure(-9865)
+    package static let unrecognizedName = TLSFailure(-9865)
 }
 
 extension StreamError {

@@ -14,8 +14,9 @@ int netkit_make_timer(void);
 void netkit_set_timer(int timer, int64_t nanoseconds);
 
 // futex(2): the C library has no function for it, and Swift cannot call the variadic syscall(2). The first waits while the word has
-// the value; the second wakes one waiting thread. Both preserve errno.
+// the value; the second does so for at most a time of CLOCK_MONOTONIC; the third wakes one waiting thread. All preserve errno.
 void netkit_wait_while(const void *word, uint32_t value);
+void netkit_wait_while_for(const void *word, uint32_t value, int64_t nanoseconds);
 void netkit_wake(const void *word);
 
 // A dispatch queue of a program in C, which Swift on Linux cannot name: retains it, releases it, and runs a function on it.

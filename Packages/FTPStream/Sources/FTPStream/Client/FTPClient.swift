@@ -111,7 +111,7 @@ public final class FTPClient: Sendable {
     /// entries: a program that compares the directory with another one uses ``listing(_:)``.
     ///
     /// - Throws: The server's refusal; an error if a line is longer than `ListingOptions.lineLimit`, the listing has more than
-    ///   ``listingLimit`` bytes, or the entries take more than ``listMemoryLimit``.
+    ///   64 MiB, or the entries take more than ``listMemoryLimit``.
     public nonisolated(nonsending) func list(_ path: FTPPath = "") async throws(StreamError) -> [ListingEntry] {
         try await listing(path).entries
     }
@@ -153,7 +153,7 @@ public final class FTPClient: Sendable {
     public static let listMemoryLimit = 32 << 20
 
     /// The most bytes of a listing that ``list(_:)`` reads: 64 MiB. ``entries(_:)`` reads listings of any length.
-    public static let listingLimit = 64 << 20
+    static let listingLimit = 64 << 20
 
     func listingOptions(now: Int64) -> ListingOptions {
         let command = options.withLock { $0.listingCommand }

@@ -12,11 +12,6 @@ public import StreamKit
 /// The directory itself and its parent are omitted. Each iteration lists the directory again and uses one session until it ends;
 /// leaving it early aborts the listing.
 public struct FTPEntries: AsyncSequence, Sendable {
-    /// The type of the entries.
-    public typealias Element = ListingEntry
-    /// The type of the errors: the server's refusal, or a line longer than `ListingOptions.lineLimit`.
-    public typealias Failure = StreamError
-
     let client: FTPClient
     let path: FTPPath
     /// The most bytes of the listing; nil for no limit.
@@ -47,12 +42,12 @@ public struct FTPEntries: AsyncSequence, Sendable {
             parser = ListingParser(options)
         }
 
-        /// Returns the next entry; nil at the end.
-        public mutating func next() async throws(StreamError) -> ListingEntry? {
-            try await next(isolation: nil)
-        }
+        /// As ``next(isolation:)``.
+        public mutating func next() async throws(StreamError) -> ListingEntry? { try await next(isolation: nil) }
 
         /// Returns the next entry; nil at the end.
+        ///
+        /// - Throws: the server's refusal, or an error for a line longer than `ListingOptions.lineLimit`.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(StreamError) -> ListingEntry? {

@@ -104,7 +104,7 @@ public struct FTPMatch: Sendable, Hashable {
 
 extension FTPClient {
     /// The most paths that ``matches(_:onUnread:)`` returns.
-    public static let matchLimit = 100_000
+    static let matchLimit = 100_000
 
     /// Returns the paths that match a pattern, sorted by name within each directory.
     ///
@@ -114,7 +114,7 @@ extension FTPClient {
     /// - Parameters:
     ///   - pattern: the pattern.
     ///   - onUnread: called for a directory whose listing has lines that could not be read, each of which may stand for a match.
-    /// - Throws: The server's refusal of a directory that the pattern names; an error for more than ``matchLimit`` paths.
+    /// - Throws: The server's refusal of a directory that the pattern names; an error for more than 100,000 paths.
     public nonisolated(nonsending) func matches(
         _ pattern: FTPPattern, onUnread: (FTPPath, UnreadLines) -> Void = { _, _ in }
     ) async throws(StreamError) -> [FTPMatch] {

@@ -21,7 +21,7 @@ public struct FTPReplyParser: Sendable {
     public static let replyLimit = 64 * 1024
 
     /// The most lines of a reply.
-    public static let lineCountLimit = 1024
+    static let lineCountLimit = 1024
 
     private var line: [UInt8] = []
     private var lines: [[UInt8]] = []

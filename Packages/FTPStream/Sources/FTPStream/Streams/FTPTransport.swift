@@ -35,6 +35,7 @@ final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
     }
 
     var waitPoint: WaitPoint { self }
+    var ownsWaitPoint: Bool { true }
 
     // MARK: Waiting
 

@@ -140,7 +140,7 @@ final class TreeTransfer: Sendable {
     func handle(
         _ error: StreamError, _ path: FTPPath, filling disk: FilledDisk, isRoot: Bool = false
     ) throws(StreamError) {
-        if !isRoot, let reason = TreeTransfer.reason(of: error, filling: disk), isTolerable(error) {
+        if !isRoot, let reason = TreeTransfer.reason(of: error, filling: disk), tolerate(error) {
             return update { $0.skip(path.description, reason) }
         }
         if error == .cancelled { throw error }
@@ -176,9 +176,9 @@ final class TreeTransfer: Sendable {
     /// A connection of data that the other side has broken off.
     private static func isBrokenData(_ error: StreamError) -> Bool { error.isPOSIX(ECONNRESET) || error.isPOSIX(EPIPE) }
 
-    /// Whether a failure of one file may be followed by another one. Failures of data connections cost time, and many in a row
+    /// Counts a failure of one file. Returns whether the transfer goes on: failures of data connections cost time, and many in a row
     /// concern the way to the server.
-    private func isTolerable(_ error: StreamError) -> Bool {
+    private func tolerate(_ error: StreamError) -> Bool {
         let reply = (error.underlying as? FTPError)?.reply?.code
         guard Self.isBrokenData(error) || reply.map(Self.brokenDataCodes.contains) == true else { return true }
         return brokenInARow.withLock { count in

@@ -24,13 +24,13 @@ public final class AuthenticationMemory: Sendable {
     ///
     /// Beyond it, servers that have only made offers are dropped first, the least recently used one first. Servers that
     /// only send challenges can therefore not displace the record of a login.
-    public static let peerLimit = 256
+    static let peerLimit = 256
 
     /// The maximum number of realms, logins and approvals that are kept apart for one server: 32 of each.
     ///
     /// Beyond it, the strongest recorded form counts for all realms and logins, and the user is asked again for
     /// approvals. A server that invents realms makes the rule stricter, never weaker.
-    public static let entryLimit = 32
+    static let entryLimit = 32
 
     private let records = Locked(AuthenticationRecords())
 

@@ -90,44 +90,30 @@ extension HeadParser {
         /// Parses field lines that may be incomplete, deviate from the strict syntax or be invalid, and those after them.
         @inline(never)
         private func anyFields(_ state: inout State, _ buffer: inout SlotBuffer) throws(HTTPMessageError) {
-            var slots = buffer.slots
-            var capacity = buffer.capacity
             var count = state.fieldCount
-            var line = state.lineStart
-            var i = state.scan
-            var nameEnd = state.nameEnd
-            var valueStart = state.valueStart
+            var (line, i) = (state.lineStart, state.scan)
+            var (nameEnd, valueStart) = (state.nameEnd, state.valueStart)
             var stage = state.stage
 
             scan: while true {
                 if stage == .fieldName {
                     i = HTTPGrammar.endOfToken(base, from: i, to: end)
                     if i >= end { break scan }
-                    if byte(i) == HTTPGrammar.colon, i > line {
+                    switch try afterName(
+                        line: line, at: i, isFirst: count == 0, recording: &state.toleratedDeviations)
+                    {
+                    case .value(let start):
                         nameEnd = i
-                        i &+= 1
-                        valueStart = i
+                        i = start
+                        valueStart = start
                         stage = .fieldValue
-                    } else {
-                        switch try afterName(
-                            line: line, at: i, isFirst: count == 0, recording: &state.toleratedDeviations)
-                        {
-                        case .value(let start):
-                            state.toleratedDeviations.insert(.whitespaceBeforeColon)
-                            nameEnd = i
-                            i = start
-                            valueStart = start
-                            stage = .fieldValue
-                        case .fold:
-                            stage = .fold
-                        case .needMore:
-                            break scan
-                        case .endOfHead(let next):
-                            state.fieldsEnd = line
-                            stage = .complete
-                            i = next
-                            break scan
-                        }
+                    case .fold: stage = .fold
+                    case .needMore: break scan
+                    case .endOfHead(let next):
+                        state.fieldsEnd = line
+                        stage = .complete
+                        i = next
+                        break scan
                     }
                 }
 
@@ -135,13 +121,8 @@ extension HeadParser {
                     while i < end, HTTPGrammar.isSpaceOrTab(byte(i)) { i &+= 1 }
                     valueStart = i
                 }
-                i = HTTPGrammar.endOfValue(base, from: i, to: end)
+                i = endOfAnyValue(from: i, recording: &state.toleratedDeviations)
                 if i >= end { break scan }
-                if leniency.contains(.controlCharactersInValues), isToleratedControl(byte(i)) {
-                    state.toleratedDeviations.insert(.controlCharactersInValues)
-                    i += 1
-                    continue
-                }
                 guard
                     let next = try lineEnd(
                         at: i, line: line, otherwise: .invalidFieldValue, recording: &state.toleratedDeviations)
@@ -149,35 +130,23 @@ extension HeadParser {
 
                 if stage == .fold {
                     // Trims only within this line, so that many lines of only whitespace take linear time.
-                    var valueEnd = i
-                    while valueEnd > line, HTTPGrammar.isSpaceOrTab(byte(valueEnd &- 1)) { valueEnd &-= 1 }
-                    if valueEnd > line { slots[count - 1].valueEnd = UInt32(truncatingIfNeeded: valueEnd) }
+                    let valueEnd = trimmedEnd(from: line, to: i)
+                    if valueEnd > line { buffer.slots[count - 1].valueEnd = UInt32(truncatingIfNeeded: valueEnd) }
                     state.toleratedDeviations.insert(.foldedLines)
                 } else {
-                    if count >= fieldLimit { throw HTTPMessageError(.tooManyFields, offset: line) }
-                    if count == capacity {
-                        buffer = SlotBuffer(capacity: capacity * 2, copying: buffer, count: count)
-                        slots = buffer.slots
-                        capacity = buffer.capacity
-                    }
-                    var valueEnd = i
-                    while valueEnd > valueStart, HTTPGrammar.isSpaceOrTab(byte(valueEnd &- 1)) { valueEnd &-= 1 }
-                    slots[count] = FieldSlot(
-                        name: Range(uncheckedBounds: (line, nameEnd)),
-                        value: Range(uncheckedBounds: (valueStart, valueEnd)))
-                    count &+= 1
+                    let value = Range(uncheckedBounds: (valueStart, trimmedEnd(from: valueStart, to: i)))
+                    try append(Range(uncheckedBounds: (line, nameEnd)), value, to: &buffer, &count)
                 }
-                (count, line) = strictFields(slots, from: count, to: Swift.min(capacity, fieldLimit), at: next)
+                (count, line) = strictFields(
+                    buffer.slots, from: count, to: Swift.min(buffer.capacity, fieldLimit), at: next)
                 i = line
                 stage = .fieldName
             }
 
             if stage != .complete { try checkLength(of: line, to: i) }
             state.stage = stage
-            state.scan = i
-            state.lineStart = line
-            state.nameEnd = nameEnd
-            state.valueStart = valueStart
+            (state.lineStart, state.scan) = (line, i)
+            (state.nameEnd, state.valueStart) = (nameEnd, valueStart)
             state.fieldCount = count
         }
 
@@ -262,6 +231,33 @@ extension HeadParser {
             return i
         }
 
+        /// Adds a field to the `count` fields in the buffer.
+        private func append(
+            _ name: Range<Int>, _ value: Range<Int>, to buffer: inout SlotBuffer, _ count: inout Int
+        ) throws(HTTPMessageError) {
+            if count >= fieldLimit { throw HTTPMessageError(.tooManyFields, offset: name.lowerBound) }
+            if count == buffer.capacity { buffer = SlotBuffer(capacity: count * 2, copying: buffer, count: count) }
+            buffer.slots[count] = FieldSlot(name: name, value: value)
+            count &+= 1
+        }
+
+        /// The end of a value's bytes, among which the leniency may tolerate control characters.
+        func endOfAnyValue(from start: Int, recording toleratedDeviations: inout HTTPLeniency) -> Int {
+            var i = HTTPGrammar.endOfValue(base, from: start, to: end)
+            while i < end, leniency.contains(.controlCharactersInValues), isToleratedControl(byte(i)) {
+                toleratedDeviations.insert(.controlCharactersInValues)
+                i = HTTPGrammar.endOfValue(base, from: i + 1, to: end)
+            }
+            return i
+        }
+
+        /// The end of a value without the whitespace behind it.
+        private func trimmedEnd(from start: Int, to end: Int) -> Int {
+            var end = end
+            while end > start, HTTPGrammar.isSpaceOrTab(byte(end &- 1)) { end &-= 1 }
+            return end
+        }
+
         private enum AfterName {
             case value(start: Int)
             case fold
@@ -269,12 +265,13 @@ extension HeadParser {
             case endOfHead(next: Int)
         }
 
-        /// Examines a line whose name does not end in a colon: the empty line, a fold, a deviation or an error.
+        /// Examines what follows a name: a colon, or the empty line, a fold, a deviation or an error.
         @inline(never)
         private func afterName(
             line: Int, at i: Int, isFirst: Bool, recording toleratedDeviations: inout HTTPLeniency
         ) throws(HTTPMessageError) -> AfterName {
             switch byte(i) {
+            case HTTPGrammar.colon where i > line: return .value(start: i + 1)
             case HTTPGrammar.cr where i == line, HTTPGrammar.lf where i == line:
                 guard
                     let next = try lineEnd(
@@ -295,6 +292,7 @@ extension HeadParser {
                 while colon < end, HTTPGrammar.isSpaceOrTab(byte(colon)) { colon += 1 }
                 if colon >= end { return .needMore }
                 guard byte(colon) == HTTPGrammar.colon else { throw failure(.missingColon, at: colon, line: line) }
+                toleratedDeviations.insert(.whitespaceBeforeColon)
                 return .value(start: colon + 1)
             default:
                 throw failure(.invalidFieldName, at: i, line: line)

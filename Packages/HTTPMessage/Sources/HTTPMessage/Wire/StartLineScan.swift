@@ -113,32 +113,12 @@ extension HeadParser.Scan {
             state.stage = .status
         }
         if state.stage == .status {
-            i = state.valueStart
-            if leniency.contains(.extraSpacesInStartLine) {
-                i = skipSpaces(from: i, recording: &state.toleratedDeviations)
-            }
-            guard let status = try status(at: i, line: line), i &+ 3 < end else {
-                return try suspend(&state, state.valueStart)
-            }
-            i &+= 3
-            if byte(i) == HTTPGrammar.space {
-                i &+= 1
-                if leniency.contains(.extraSpacesInStartLine) {
-                    i = skipSpaces(from: i, recording: &state.toleratedDeviations)
-                    if i >= end { return try suspend(&state, state.valueStart) }
-                }
-            } else if byte(i) != HTTPGrammar.cr, byte(i) != HTTPGrammar.lf {
-                throw failure(.invalidStatusCode, at: i, line: line)
-            }
-            state.startLine.status = status
-            state.valueStart = i
+            guard let reason = try anyStatus(&state, line) else { return try suspend(&state, state.valueStart) }
+            i = reason
+            state.valueStart = reason
             state.stage = .reason
         }
-        i = HTTPGrammar.endOfValue(base, from: i, to: end)
-        while i < end, leniency.contains(.controlCharactersInValues), isToleratedControl(byte(i)) {
-            state.toleratedDeviations.insert(.controlCharactersInValues)
-            i = HTTPGrammar.endOfValue(base, from: i + 1, to: end)
-        }
+        i = endOfAnyValue(from: i, recording: &state.toleratedDeviations)
         if i >= end { return try suspend(&state, i) }
         guard
             let next = try lineEnd(
@@ -149,6 +129,27 @@ extension HeadParser.Scan {
         state.startLine.second = .init(state.valueStart, i)
         state.startLine.line = .init(line, i)
         endStartLine(&state, next)
+    }
+
+    /// Parses the status and the spaces around it. Returns the start of the reason; nil if more bytes are needed.
+    private func anyStatus(_ state: inout State, _ line: Int) throws(HTTPMessageError) -> Int? {
+        var i = state.valueStart
+        if leniency.contains(.extraSpacesInStartLine) {
+            i = skipSpaces(from: i, recording: &state.toleratedDeviations)
+        }
+        guard let status = try status(at: i, line: line), i &+ 3 < end else { return nil }
+        i &+= 3
+        if byte(i) == HTTPGrammar.space {
+            i &+= 1
+            if leniency.contains(.extraSpacesInStartLine) {
+                i = skipSpaces(from: i, recording: &state.toleratedDeviations)
+                if i >= end { return nil }
+            }
+        } else if byte(i) != HTTPGrammar.cr, byte(i) != HTTPGrammar.lf {
+            throw failure(.invalidStatusCode, at: i, line: line)
+        }
+        state.startLine.status = status
+        return i
     }
 
     private func endStartLine(_ state: inout State, _ next: Int) {

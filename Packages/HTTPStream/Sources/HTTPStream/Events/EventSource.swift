@@ -23,11 +23,6 @@ public import StreamKit
 /// Each iterator has its own connection, which counts for ``HTTPSession/Configuration/maximumConnectionsPerOrigin`` and is closed when
 /// the iterator is released. To receive the events of one response only, use `ReadStream.serverSentEvents(limit:lastEventID:)`.
 public struct EventSource: AsyncSequence, Sendable {
-    /// An event with data.
-    public typealias Element = ServerSentEvent
-    /// The reason why the sequence does not continue.
-    public typealias Failure = StreamError
-
     /// The options of an ``EventSource``.
     public struct Options: Sendable {
         /// The identifier of the last event that the program knows, such as one that it has saved; nil (default) for none.
@@ -76,12 +71,12 @@ public struct EventSource: AsyncSequence, Sendable {
             machine = EventSourceMachine(source.options)
         }
 
-        /// The next event; nil after a 204.
-        public mutating func next() async throws(StreamError) -> ServerSentEvent? {
-            try await next(isolation: nil)
-        }
+        /// As ``next(isolation:)``.
+        public mutating func next() async throws(StreamError) -> ServerSentEvent? { try await next(isolation: nil) }
 
-        /// The next event; nil after a 204.
+        /// The next event, which has data; nil after a 204.
+        ///
+        /// - Throws: the reason why the sequence does not continue.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> ServerSentEvent?
         {
             while true {

@@ -14,7 +14,7 @@ public import StreamKit
 public struct ServerSentEventParser: Sendable {
     /// The maximum number of bytes of an identifier, which the client sends back when it reconnects. A longer one is ignored, as
     /// one with a control character is, which no field can carry: the identifier before it then stays.
-    public static let maximumIDLength = 8192
+    static let maximumIDLength = 8192
 
     /// The maximum number of bytes of an event that is being received; a longer one is an error.
     public let limit: Int

@@ -3,12 +3,6 @@ public import StreamKit
 
 /// The server-sent events that arrive on a stream: `ReadStream.serverSentEvents(limit:lastEventID:)`.
 public struct ServerSentEvents: AsyncSequence, Sendable {
-    /// An event with data.
-    public typealias Element = ServerSentEvent
-    /// The failure of the stream, `StreamError.cancelled`, `EMSGSIZE` for an event beyond the limit, or `EPROTO` for a response
-    /// that has no events.
-    public typealias Failure = StreamError
-
     let stream: ReadStream
     let parser: ServerSentEventParser
 
@@ -23,12 +17,13 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             self.parser = parser
         }
 
-        /// The next event; nil at the end.
-        public mutating func next() async throws(StreamError) -> ServerSentEvent? {
-            try await next(isolation: nil)
-        }
+        /// As ``next(isolation:)``.
+        public mutating func next() async throws(StreamError) -> ServerSentEvent? { try await next(isolation: nil) }
 
-        /// The next event; nil at the end.
+        /// The next event, which has data; nil at the end.
+        ///
+        /// - Throws: the failure of the stream, `StreamError.cancelled`, `EMSGSIZE` for an event beyond the limit, or `EPROTO` for a response
+        ///   that has no events.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> ServerSentEvent?
         {
             while true {

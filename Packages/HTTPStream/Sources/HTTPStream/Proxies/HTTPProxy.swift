@@ -80,7 +80,7 @@ public struct HTTPProxy: StreamProxy {
     }
 
     /// The maximum number of bytes of a refusal's body that are kept; the rest is not read.
-    public static let refusalBodyLimit = 64 * 1024
+    static let refusalBodyLimit = 64 * 1024
 
     /// Makes a proxy.
     public init(
@@ -153,7 +153,7 @@ public struct HTTPProxyRefusal: Error, Hashable, Sendable {
     /// The proxy, as `host:port`.
     public let proxy: String
 
-    /// The proxy's response, with as much of the body as ``HTTPProxy/refusalBodyLimit`` allows.
+    /// The proxy's response, with at most 64 KiB of the body.
     ///
     /// The proxy has written it, not the target: never present it as the target's.
     public let response: HTTPResponse

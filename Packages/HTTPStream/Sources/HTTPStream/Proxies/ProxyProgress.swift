@@ -110,9 +110,9 @@ final class ProxyProgress: @unchecked Sendable {
         return form
     }
 
-    /// Whether the proxy that received the request requires a login that its own account can provide, in the same request sent again. If
-    /// not, the response is final.
-    func isLoginRequired(by head: HTTPResponse, from proxy: HTTPProxy, canRepeat: Bool) -> Bool {
+    /// Begins another round of a login with the proxy's own account, in the same request sent again. Returns false if the proxy that received
+    /// the request requires none, or the account cannot provide it: the response is final then.
+    func beginLoginRound(after head: HTTPResponse, from proxy: HTTPProxy, canRepeat: Bool) -> Bool {
         guard let login = proxy.ownLogin, let signed else { return false }
         let isAnother = login.judge(head, to: signed, from: proxy.space)
         guard isAnother, canRepeat, logins < ProxyAccountLogin.maximumRounds else { return false }

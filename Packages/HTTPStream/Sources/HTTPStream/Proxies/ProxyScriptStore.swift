@@ -13,10 +13,10 @@ public import StreamKit
 /// response's caching fields; a file is read each time.
 public final class ProxyScriptStore: Sendable {
     /// The time limit for loading one script: 10 s.
-    public static let loadLimit: Duration = .seconds(10)
+    static let loadLimit: Duration = .seconds(10)
 
     /// The maximum number of scripts that are kept; beyond it, all are removed.
-    public static let maximumScripts = 32
+    static let maximumScripts = 32
 
     /// The store that HTTP streams use.
     public static let shared = ProxyScriptStore()

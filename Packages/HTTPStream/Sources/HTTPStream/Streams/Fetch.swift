@@ -8,9 +8,6 @@ internal import StreamKit
 /// request again, with a login or without its expectation). The fetch keeps what outlives a connection: the request, its body and
 /// its history.
 struct Fetch: ~Copyable, Sendable {
-    /// The most bytes of an unneeded response that are read in order to keep its connection.
-    static let discardLimit: Int64 = 64 * 1024
-
     /// The current request: the caller's, or that of the last redirect.
     private(set) var request: HTTPRequest
     /// The method of the request. Reading it from the request would cost 35 instructions, three times for each load.
@@ -156,7 +153,7 @@ struct Fetch: ~Copyable, Sendable {
         guard var head = carrier.response else { return nil }
         head.setURL(of: request)
         if let proxies, let proxy = carrier.connection?.proxy,
-            proxies.isLoginRequired(by: head, from: proxy, canRepeat: !hasSpentBody)
+            proxies.beginLoginRound(after: head, from: proxy, canRepeat: !hasSpentBody)
         {
             return try round(request, after: head.status)
         }

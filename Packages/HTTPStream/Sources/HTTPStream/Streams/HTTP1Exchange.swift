@@ -5,9 +5,9 @@ internal import StreamKit
 
 /// One request and its response on one HTTP/1.1 connection.
 ///
-/// Theory of operation. The ``RequestSender`` sends bytes, the ``HTTP1Link`` receives them, the ``ResponseBody`` removes framing and
-/// coding, and the `ExchangeMachine` knows the states of both messages. The exchange carries bytes between them, and decides only
-/// whether to send or to receive next (``Phase``).
+/// Theory of operation. The ``ExchangeMessages`` know the states of both messages, send the one and remove framing and coding of the
+/// other; the ``HTTP1Link`` receives bytes. The exchange carries bytes between them, and decides only whether to send or to receive next
+/// (``Phase``).
 ///
 /// A class, made for each request: Swift cannot change the payload of an enum in place, and a load's state is an enum.
 final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
@@ -18,21 +18,16 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
         case sending(hasWaited: Bool)
         /// The response is received; the rest of the request, such as a body that waited for 100 (Continue), is sent meanwhile.
         case receiving
-        /// Another request may use the connection.
-        case over
     }
 
     /// The most bytes of a coded body that one step decodes without output before other work of the loop runs.
     static let bytesPerTurn = 64 * 1024
 
-    /// The connection, of which the exchange uses only the ``link``, and nothing once it is over.
-    private let line: HTTPConnection
+    /// The connection, of which the exchange uses only the ``link``; nil once the exchange is over.
+    @exclusivity(unchecked) private(set) var connection: HTTPConnection?
     private let link: HTTP1Link
     @exclusivity(unchecked) private var phase: Phase
-    @exclusivity(unchecked) private(set) var response: HTTPResponse?
-    @exclusivity(unchecked) private var machine = ExchangeMachine(.client)
-    @exclusivity(unchecked) private var sender: RequestSender
-    @exclusivity(unchecked) private var body = ResponseBody()
+    @exclusivity(unchecked) private var messages: ExchangeMessages
 
     /// - Parameters:
     ///   - connection: the open connection.
@@ -44,18 +39,11 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
         on connection: HTTPConnection, _ link: HTTP1Link,
         keepsConnection: Bool, offersSwitch: Bool = false, hasWaited: Bool
     ) throws(StreamError) {
-        var framing = BodyFraming.none
-        if case .some = body { framing = head.bodyLength.map { .length($0) } ?? .chunked }
+        messages = try ExchangeMessages(
+            head, method, body, keepsConnection: keepsConnection, offersSwitch: offersSwitch,
+            loop: link.pair.input.waitPoint.loop)
         phase = .sending(hasWaited: hasWaited)
-        do throws(HTTPMessageError) {
-            try machine.beginRequest(
-                method, framing: framing, expectsContinue: head.expectsContinue, isPersistent: keepsConnection,
-                offersSwitch: offersSwitch)
-        } catch {
-            throw StreamError(error)
-        }
-        sender = RequestSender(head, body, loop: connection.pair.input.waitPoint.loop)
-        line = connection
+        self.connection = connection
         self.link = link
     }
 }
@@ -64,15 +52,15 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
 
 extension HTTP1Exchange {
     func advance(_ deferred: inout DeferredActions) throws(CarrierFailure) -> HeadStep {
+        if isOver { throw CarrierFailure(.closed, of: .connection) }
         switch phase {
         case .sending(let hasWaited): return try send(hasWaited: hasWaited, &deferred)
         case .receiving: return try receiveHead(&deferred)
-        case .over: throw CarrierFailure(.closed, of: .connection)
         }
     }
 
     private func send(hasWaited: Bool, _ deferred: inout DeferredActions) throws(CarrierFailure) -> HeadStep {
-        switch try sendMore(&deferred) {
+        switch try messages.send(to: HTTP1Output(link: link), &deferred) {
         case .blocked(let need):
             if need == .room { phase = .sending(hasWaited: true) }
             return .needs(need)
@@ -84,47 +72,6 @@ extension HTTP1Exchange {
             phase = .receiving
             // After a wait for the connection, the event that ended it may also have announced an early response.
             return .sent(justNow: !hasWaited)
-        }
-    }
-
-    /// The outcome of sending as much as possible.
-    private enum Sending {
-        case done
-        case held
-        case blocked(Need)
-        /// The server has sent bytes: read them before sending more.
-        case answered
-        case failed(StreamError)
-    }
-
-    private func sendMore(
-        _ deferred: inout DeferredActions
-    ) throws(CarrierFailure) -> Sending {
-        while true {
-            let progress: RequestSender.Progress
-            do throws(StreamError) {
-                progress = try sender.advance(link.pair.output)
-            } catch {
-                throw CarrierFailure(error, of: .caller)
-            }
-            switch progress {
-            case .done:
-                if machine.request == .body {
-                    try conclude { (machine) throws(HTTPMessageError) in try machine.endRequest() }
-                }
-                stop(&deferred)
-                return .done
-            case .awaitsContinue: return .held
-            case .failed(let error): return link.pair.input.hasBytesAvailable ? .answered : .failed(error)
-            case .sentPiece: if link.pair.input.hasBytesAvailable { return .answered }
-            case .connectionBlocks: return link.pair.input.hasBytesAvailable ? .answered : .blocked(.room)
-            case .sourceBlocks: return link.pair.input.hasBytesAvailable ? .answered : .blocked(.source)
-            case .turnEnds: return .blocked(.turn)
-            case .needsReading:
-                deferred.bodyReading = sender.beginBodyReading()
-                return .blocked(.bodyReading)
-            case .isReadingBody: return link.pair.input.hasBytesAvailable ? .answered : .blocked(.bodyReading)
-            }
         }
     }
 
@@ -145,79 +92,28 @@ extension HTTP1Exchange {
 
     /// Continues to send when no bytes can be read. Returns nil if another read may succeed.
     private func needForInput(_ deferred: inout DeferredActions) throws(CarrierFailure) -> Need? {
-        if machine.request == .held { return .permission }
-        if sender.isDone { return .input }
-        switch try sendMore(&deferred) {
-        case .done: return .input
-        case .held: return .permission
-        case .blocked(let need): return need
-        case .answered: return nil
-        case .failed:
-            stop(&deferred)  // the response that arrived before is valid
-            return nil
-        }
+        try messages.sendInsteadOfReading(to: HTTP1Output(link: link), &deferred)
     }
 
     private func receive(
         _ head: consuming HTTPResponse, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> HeadStep {
-        let status = head.status
-        let verdict = verdict(on: status)
-        switch try begin(head) {
-        case .interim: return .interim(head)
-        case .continueRequest:
-            permitBody()
-            return .interim(head)
-        case .switchProtocol:
-            response = head
-            return .switched
-        case .body(let framing, let stopsRequest):
-            if let coding = head.furtherTransferCoding(framing) {
-                throw CarrierFailure(.transferCoded(coding), of: .server)
-            }
-            body = ResponseBody(framing, limits: link.limits)
-            machine.endPersistence(ifRefused: status, after: bodyBytesSent)
-            if stopsRequest { stop(&deferred) }
-            response = head
+        switch try messages.receive(head, leniency: .client, loop, &deferred) {
+        case .interim(let head): return .interim(head)
+        case .otherProtocol: return .switched
+        case .body(let framing, let verdict):
+            messages.body = ResponseBody(framing, limits: link.limits)
             return .head(verdict)
         }
     }
 
-    /// What the status of a response that has not been reported yet means for the request.
-    private func verdict(on status: HTTPStatus) -> HeadVerdict {
-        if machine.isExpectationRefused(by: status) { return .refusesExpectation }
-        return machine.hasCrossed(status) ? .crossed : .answer
-    }
+    func permitBody() { messages.permitBody(loop) }
 
-    private func begin(_ head: borrowing HTTPResponse) throws(CarrierFailure) -> ExchangeMachine.ResponseAction {
-        do throws(HTTPMessageError) {
-            return try machine.beginResponse(
-                head, leniency: .client, offering: RequestPreparation.offeredProtocol(in: sender.head))
-        } catch {
-            switch error.code {
-            // A switch to a protocol that the request has not offered.
-            case .outOfOrder:
-                throw CarrierFailure(.switchedProtocols(head.fields[.upgrade] ?? "another protocol"), of: .server)
-            case .tooManyInterimResponses:
-                throw CarrierFailure(.tooManyInterim(HTTPLimits.interimResponses), of: .server)
-            default: throw CarrierFailure(StreamError(error), of: .server)
-            }
-        }
-    }
-
-    func permitBody() {
-        machine.permitBody()
-        if let point = waitPoint { sender.permitBody(point.loop) }
-    }
-
-    func stop(_ deferred: inout DeferredActions) {
-        machine.abandonRequest()
-        if let source = sender.stop() { deferred.add(.closeBody(source)) }
-    }
+    func stop(_ deferred: inout DeferredActions) { messages.stop(&deferred) }
 
     func abandon(_ deferred: inout DeferredActions) {
         stop(&deferred)
-        phase = .over
+        connection = nil
     }
 
     func takeSwitched(_ deferred: inout DeferredActions) -> [UInt8] {
@@ -230,29 +126,27 @@ extension HTTP1Exchange {
 // MARK: - The body
 
 extension HTTP1Exchange {
-    func decodeContent(limit: Int64) {
-        if let response { body.decodeContent(of: response, limit: limit) }
-    }
+    func decodeContent(limit: Int64) { messages.decodeContent(limit: limit) }
 
     func read(
         into target: inout MutableRawSpan, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> BodyStep {
         if isOver { throw CarrierFailure(.closed, of: .connection) }
-        if !body.isCoded { return try readPayload(into: &target, &deferred) }
+        if !messages.body.isCoded { return try readPayload(into: &target, &deferred) }
         let step = try prepareDecoded(&deferred)
         guard case .payload = step else { return step }
-        return .payload(body.readDecoded(into: &target))
+        return .payload(messages.body.readDecoded(into: &target))
     }
 
     func peek(_ deferred: inout DeferredActions) throws(CarrierFailure) -> BodyStep {
         if isOver { throw CarrierFailure(.closed, of: .connection) }
-        if body.isCoded { return try prepareDecoded(&deferred) }
+        if messages.body.isCoded { return try prepareDecoded(&deferred) }
         while true {
-            if body.isComplete { return try end() }
-            switch try nextEvent(upTo: 0) {
-            case .end, .payload: return try end()
+            if messages.body.isComplete { return try endResponse() }
+            switch try messages.body.next(in: &link.buffer, upTo: 0) {
+            case .end, .payload: return try endResponse()
             case .needMore:
-                let ahead = Int(min(body.expectedPayloadCount, Int64(link.buffer.count)))
+                let ahead = Int(min(messages.body.expectedPayloadCount, Int64(link.buffer.count)))
                 if ahead > 0 { return .payload(ahead) }
                 if let need = try fillBody(&deferred) { return .needs(need) }
             }
@@ -263,30 +157,30 @@ extension HTTP1Exchange {
         into target: inout MutableRawSpan, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> BodyStep {
         while true {
-            if body.isComplete { return try end() }
-            if link.buffer.isEmpty, body.expectedPayloadCount > 0, target.byteCount >= 1024 {
+            if messages.body.isComplete { return try endResponse() }
+            if link.buffer.isEmpty, messages.body.expectedPayloadCount > 0, target.byteCount >= 1024 {
                 // Directly into the caller's memory.
                 let count: Int?
                 do throws(StreamError) {
-                    count = try link.read(into: &target, upTo: body.expectedPayloadCount)
+                    count = try link.read(into: &target, upTo: messages.body.expectedPayloadCount)
                 } catch {
                     throw CarrierFailure(error, of: .connection)
                 }
                 switch count {
                 case nil: if let need = try needForInput(&deferred) { return .needs(need) }
-                case 0?: try changeBody { (body) throws(StreamError) in try body.receiveEnd() }
+                case 0?: try messages.body.receiveEnd()
                 case let count?:
-                    try changeBody { (body) throws(StreamError) in try body.advance(count) }
+                    try messages.body.advance(count)
                     return .payload(count)
                 }
                 continue
             }
-            switch try nextEvent(upTo: target.byteCount) {
+            switch try messages.body.next(in: &link.buffer, upTo: target.byteCount) {
             case .payload(let range):
                 link.buffer.copy(range, into: &target)
                 link.buffer.remove(range.upperBound)
                 return .payload(range.count)
-            case .end: return try end()
+            case .end: return try endResponse()
             case .needMore: if let need = try fillBody(&deferred) { return .needs(need) }
             }
         }
@@ -295,7 +189,7 @@ extension HTTP1Exchange {
     /// Reads into the buffer. Returns nil to try again.
     private func fillBody(_ deferred: inout DeferredActions) throws(CarrierFailure) -> Need? {
         guard let count = try fill() else { return try needForInput(&deferred) }
-        if count == 0 { try changeBody { (body) throws(StreamError) in try body.receiveEnd() } }
+        if count == 0 { try messages.body.receiveEnd() }
         return nil
     }
 
@@ -306,37 +200,35 @@ extension HTTP1Exchange {
     ) throws(CarrierFailure) -> BodyStep {
         var budget = HTTP1Exchange.bytesPerTurn
         while true {
-            if body.hasDecodedBytes { return .payload(1) }
-            if body.isComplete {
+            if messages.body.hasDecodedBytes { return .payload(1) }
+            if messages.body.isComplete {
                 if budget <= 0 { return .needs(.turn) }
-                var cost: Int?
-                try changeBody { (body) throws(StreamError) in cost = try body.finishDecoding() }
-                guard let cost else { return try end() }
+                guard let cost = try messages.body.finishDecoding() else { return try endResponse() }
                 budget -= cost
                 continue
             }
             // The framing's own bytes first, then all buffered payload at once.
-            _ = try nextEvent(upTo: 0)
-            let ahead = Int(min(body.expectedPayloadCount, Int64(link.buffer.count)))
+            _ = try messages.body.next(in: &link.buffer, upTo: 0)
+            let ahead = Int(min(messages.body.expectedPayloadCount, Int64(link.buffer.count)))
             if ahead > 0 {
                 if budget <= 0 { return .needs(.turn) }
-                try changeBody { (body) throws(StreamError) in budget -= try body.decode(ahead, from: &link.buffer) }
-            } else if !body.isComplete, let need = try fillBody(&deferred) {
+                budget -= try messages.body.decode(ahead, from: &link.buffer)
+            } else if !messages.body.isComplete, let need = try fillBody(&deferred) {
                 return .needs(need)
             }
         }
     }
 
     func endIfComplete() throws(CarrierFailure) -> BodyStep? {
-        body.isComplete && !body.isCoded ? try end() : nil
+        messages.body.isComplete && !messages.body.isCoded ? try endResponse() : nil
     }
 
     /// Ends the exchange: the response is complete.
-    private func end() throws(CarrierFailure) -> BodyStep {
-        try conclude { (machine) throws(HTTPMessageError) in try machine.endResponse() }
-        if isOver { throw CarrierFailure(.closed, of: .connection) }
-        phase = .over
-        return .ended(line, isReusable: machine.outcome == .reusable && link.buffer.isEmpty)
+    private func endResponse() throws(CarrierFailure) -> BodyStep {
+        try messages.endResponse()
+        guard let connection else { throw CarrierFailure(.closed, of: .connection) }
+        self.connection = nil
+        return .ended(connection, isReusable: messages.isReusable && link.buffer.isEmpty)
     }
 
     // MARK: Failures
@@ -353,33 +245,7 @@ extension HTTP1Exchange {
         do throws(HTTPMessageError) {
             return try link.takeHead()
         } catch {
-            throw CarrierFailure(StreamError(error), of: .server)
-        }
-    }
-
-    private func nextEvent(upTo limit: Int) throws(CarrierFailure) -> BodyDecoder.Event {
-        do throws(StreamError) {
-            return try body.next(in: &link.buffer, upTo: limit)
-        } catch {
-            throw CarrierFailure(error, of: .server)
-        }
-    }
-
-    private func changeBody(_ change: (inout ResponseBody) throws(StreamError) -> Void) throws(CarrierFailure) {
-        do throws(StreamError) {
-            try change(&body)
-        } catch {
-            throw CarrierFailure(error, of: .server)
-        }
-    }
-
-    private func conclude(
-        _ report: (inout ExchangeMachine) throws(HTTPMessageError) -> Void
-    ) throws(CarrierFailure) {
-        do throws(HTTPMessageError) {
-            try report(&machine)
-        } catch {
-            throw CarrierFailure(StreamError(error), of: .server)
+            throw CarrierFailure(error)
         }
     }
 }
@@ -387,73 +253,49 @@ extension HTTP1Exchange {
 // MARK: - Waiting and facts
 
 extension HTTP1Exchange {
-    private var isOver: Bool { if case .over = phase { true } else { false } }
+    private var isOver: Bool { if case nil = connection { true } else { false } }
+    private var loop: EventLoop { link.pair.input.waitPoint.loop }
 
-    var connection: HTTPConnection? { isOver ? nil : line }
     var waitPoint: WaitPoint? { isOver ? nil : link.pair.input.waitPoint }
-    var sourcePoint: WaitPoint? { sender.sourcePoint }
-    var isReadingBody: Bool { sender.isReadingBody }
+    var sourcePoint: WaitPoint? { messages.sender.sourcePoint }
+    var isReadingBody: Bool { messages.sender.isReadingBody }
     var input: (any CarrierInput)? { isOver ? nil : link }
 
     /// Payload is read directly into the caller's memory, not into the buffer.
-    var fillsBuffer: Bool { machine.response != .body || body.isCoded || body.expectedPayloadCount == 0 }
+    var fillsBuffer: Bool {
+        !messages.isReceivingBody || messages.body.isCoded || messages.body.expectedPayloadCount == 0
+    }
 
+    var response: HTTPResponse? { messages.response }
     var queueProgress: Int { 0 }
-    var isSending: Bool { if case .sending = phase { true } else { false } }
-    var bytesSent: Int { sender.bytesSent }
-    var bodyBytesSent: Int64 { sender.bodyBytesSent }
-    var hasBegunRequestBody: Bool { machine.request != .held }
-    var repetition: Repetition {
-        !hasReceived && machine.mayRepeatRequest(isSent: sender.bytesSent > 0) ? .ifReused : .none
-    }
+    var isSending: Bool { if case .sending = phase { !isOver } else { false } }
+    var bytesSent: Int { messages.sender.bytesSent }
+    var bodyBytesSent: Int64 { messages.sender.bodyBytesSent }
+    var hasBegunRequestBody: Bool { !messages.isHeld }
+    var repetition: Repetition { !hasReceived && messages.mayRepeatRequest ? .ifReused : .none }
     var lastRead: Moment { link.lastRead }
+    var hasReceived: Bool { messages.hasBegunResponse || !isOver && !link.buffer.isEmpty }
 
-    var hasReceived: Bool {
-        machine.response != .expected || machine.interimCount > 0 || !isOver && !link.buffer.isEmpty
-    }
-
-    var endsByItself: Bool { body.endsByItself }
-    var isDecoding: Bool { body.isCoded }
-    var bodyLength: Int64? { body.length }
-    var trailers: HTTPFields { body.trailers }
-    var droppedTrailers: HTTPFields { body.droppedTrailers }
-    func sentRequest(at url: URL) -> HTTPRequest? { RequestPreparation.parsed(sender.head)?.at(url) }
+    var endsByItself: Bool { messages.body.endsByItself }
+    var isDecoding: Bool { messages.body.isCoded }
+    var bodyLength: Int64? { messages.body.length }
+    var trailers: HTTPFields { messages.body.trailers }
+    var droppedTrailers: HTTPFields { messages.body.droppedTrailers }
+    func sentRequest(at url: URL) -> HTTPRequest? { RequestPreparation.parsed(messages.sender.head)?.at(url) }
 }
 
-// MARK: - The connection
+/// The connection, as the output of a request.
+private struct HTTP1Output: ExchangeOutput {
+    var writeFailureSource: CarrierFailure.Source { .connection }
 
-extension HTTPConnection {
-    /// Begins to carry a request over the connection, which is open. The connection decides how.
-    ///
-    /// - Parameters:
-    ///   - form: the request in the form for its recipient; nil if that of the fetch has it.
-    ///   - host: the value of `Host`; nil for that of the origin at which the connection ends.
-    ///   - preparation: what the carrier adds to the request.
-    ///   - limits: the limits of the response.
-    ///   - hasWaited: whether the request had to wait for the connection to open.
-    func makeCarrier(
-        of fetch: borrowing Fetch, as form: HTTPRequest?, host: String?, _ preparation: RequestPreparation,
-        limits: HTTPLimits, hasWaited: Bool
-    ) throws(StreamError) -> any HTTPCarrier {
-        let host = host ?? key.origin.hostField
-        let head =
-            if let form {
-                try preparation.prepare(
-                    form, fetch.method, host: host, isBare: form.fields.isEmpty, body: fetch.body)
-            } else {
-                try preparation.prepare(
-                    fetch.request, fetch.method, host: host, isBare: fetch.isBare, body: fetch.body)
-            }
-        switch line {
-        case .http1(let link):
-            link.accept(limits)
-            return try HTTP1Exchange(
-                head, fetch.method, fetch.body, on: self, link, keepsConnection: preparation.keepsConnection,
-                offersSwitch: preparation.upgrade != nil, hasWaited: hasWaited)
-        case .http2(let link):
-            return try HTTP2Exchange(head, fetch.method, fetch.body, on: self, link, limits: limits)
-        }
-    }
+    let link: HTTP1Link
+
+    var hasArrivals: Bool { link.pair.input.hasBytesAvailable }
+    /// A server of HTTP/1.1 has no other means than a response.
+    var isRefused: Bool { false }
+
+    func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? { try link.pair.output.tryWrite(bytes) }
+    func tryFlush(isLast: Bool) throws(StreamError) -> Bool { try link.pair.output.tryFlush() }
 }
 
 /// A thread that waits for the response borrows the link.

@@ -6,8 +6,8 @@ internal import StreamKit
 
 /// One request and its response on a stream of HTTP/2.
 ///
-/// Theory of operation. The ``HTTP2ClientLink`` has the frames and the windows, the ``RequestSender`` pulls the body of the request from its stream,
-/// and the ``ResponseBody`` removes the content coding. The `ExchangeMachine` knows the states of both messages.
+/// Theory of operation. The ``HTTP2ClientLink`` has the frames and the windows; the ``ExchangeMessages`` know the states of both messages, pull the
+/// body of the request from its stream, and remove the content coding of the response.
 final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     // Unchecked: it belongs to one load, which uses it under its lock.
 
@@ -20,21 +20,17 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
         case sending
         /// The response is received; the rest of the request is sent meanwhile.
         case receiving
-        /// The load has no use for the stream any more.
-        case over
     }
 
-    private let line: HTTPConnection
+    /// The use of the connection; nil once the load has no use for the stream any more.
+    private(set) var connection: HTTPConnection?
     private let link: HTTP2ClientLink
     private let stream: HTTP2Stream
     private let request: HTTPRequest
     private let method: HTTPMethod
     private let limits: HTTPLimits
     private var phase: Phase
-    private(set) var response: HTTPResponse?
-    private var machine = ExchangeMachine(.client)
-    private var sender: RequestSender
-    private var body = ResponseBody()
+    private var messages: ExchangeMessages
     /// Coded bytes of the response that have not been decoded.
     private var coded: ReceiveBuffer?
     /// The length of the body that the head declares.
@@ -50,7 +46,7 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
         _ head: RequestPreparation.Head, _ method: HTTPMethod, _ body: HTTPBody?, on connection: HTTPConnection,
         _ link: HTTP2ClientLink, limits: HTTPLimits
     ) throws(StreamError) {
-        line = connection
+        self.connection = connection
         self.link = link
         self.limits = limits
         self.method = method
@@ -61,14 +57,8 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
         // The link sends the head.
         var rest = head
         rest.bytes = []
-        sender = RequestSender(rest, body, framing: .none, loop: link.pair.input.waitPoint.loop)
-        var framing = BodyFraming.none
-        if case .some = body { framing = head.bodyLength.map { .length($0) } ?? .chunked }
-        do throws(HTTPMessageError) {
-            try machine.beginRequest(method, framing: framing, expectsContinue: head.expectsContinue)
-        } catch {
-            throw StreamError(error)
-        }
+        messages = try ExchangeMessages(
+            rest, method, body, bodyFraming: .none, loop: link.pair.input.waitPoint.loop)
     }
 }
 
@@ -76,91 +66,34 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
 
 extension HTTP2Exchange {
     func advance(_ deferred: inout DeferredActions) throws(CarrierFailure) -> HeadStep {
+        if isOver { throw CarrierFailure(.closed, of: .connection) }
         switch phase {
         case .prepared(let request):
             try perform { () throws(HTTP2LinkFailure) in
-                try link.send(request, endsHere: machine.request == .done, as: stream)
+                try link.send(request, endsHere: messages.hasNoRequestBody, as: stream)
             }
             phase = .queued
             return try open()
         case .queued: return try open()
         case .sending: return try send(&deferred)
         case .receiving: return try receiveHead(&deferred)
-        case .over: throw CarrierFailure(.closed, of: .connection)
         }
     }
 
     private func open() throws(CarrierFailure) -> HeadStep {
         guard try perform({ () throws(HTTP2LinkFailure) in try link.isOpen(stream) }) else { return .needs(.standby) }
-        phase = machine.request == .done ? .receiving : .sending
+        phase = messages.hasNoRequestBody ? .receiving : .sending
         // A body follows in the next step.
         return .sent(justNow: false)
     }
 
     private func send(_ deferred: inout DeferredActions) throws(CarrierFailure) -> HeadStep {
-        switch try sendMore(&deferred) {
+        switch try messages.send(to: output, &deferred) {
         case .blocked(let need): return .needs(need)
+        case .failed(let error): throw CarrierFailure(error, of: .connection)
         case .answered, .held, .done:
             phase = .receiving
             return .sent(justNow: false)
-        }
-    }
-
-    /// The outcome of sending as much as possible.
-    private enum Sending {
-        case done
-        case held
-        case blocked(Need)
-        /// Something has arrived: look at it before sending more.
-        case answered
-    }
-
-    private func sendMore(_ deferred: inout DeferredActions) throws(CarrierFailure) -> Sending {
-        while true {
-            switch link.withStream(stream, { $0.arrival }) {
-            case .nothing: break
-            case .arrived: return .answered
-            case .sendingStopped:
-                stop(&deferred)
-                return .done
-            }
-            let progress: RequestSender.Progress
-            do throws(StreamError) {
-                progress = try sender.advance(HTTP2BodyOutput(link: link, stream: stream))
-            } catch {
-                throw CarrierFailure(error, of: .caller)
-            }
-            switch progress {
-            case .done:
-                if let blocked = end() { return blocked }
-                try conclude { (machine) throws(HTTPMessageError) in
-                    if machine.request == .body { try machine.endRequest() }
-                }
-                stop(&deferred)
-                return .done
-            case .awaitsContinue: return .held
-            case .failed(let error):
-                if case .nothing = link.withStream(stream, { $0.arrival }) { throw CarrierFailure(error, of: .caller) }
-                return .answered
-            case .sentPiece: continue
-            case .connectionBlocks: return .blocked(.room)
-            case .sourceBlocks: return .blocked(.source)
-            case .turnEnds: return .blocked(.turn)
-            case .needsReading:
-                deferred.bodyReading = sender.beginBodyReading()
-                return .blocked(.bodyReading)
-            case .isReadingBody: return .blocked(.bodyReading)
-            }
-        }
-    }
-
-    /// Ends a request whose last bytes were not known to be the last. Returns why that has to wait.
-    private func end() -> Sending? {
-        if link.withStream(stream, { $0.isRequestEnded }) { return nil }
-        do throws(HTTP2LinkFailure) {
-            return try link.send(RawSpan(), endsHere: true, on: stream) == nil ? .blocked(.room) : nil
-        } catch {
-            return .answered
         }
     }
 
@@ -177,51 +110,27 @@ extension HTTP2Exchange {
 
     /// Continues to send when nothing can be read. Returns nil to look again.
     private func needForInput(_ deferred: inout DeferredActions) throws(CarrierFailure) -> Need? {
-        if machine.request == .held { return .permission }
-        if sender.isDone { return .input }
-        switch try sendMore(&deferred) {
-        case .done: return .input
-        case .held: return .permission
-        case .blocked(let need): return need
-        case .answered: return nil
-        }
+        try messages.sendInsteadOfReading(to: output, &deferred)
     }
 
     private func receive(
         _ head: consuming HTTPResponse, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> HeadStep {
-        let isRefusal = machine.isExpectationRefused(by: head.status)
-        let action: ExchangeMachine.ResponseAction
-        do throws(HTTPMessageError) {
-            action = try machine.beginResponse(head)
-        } catch {
-            throw CarrierFailure(StreamError(error), of: .server)
-        }
-        switch action {
-        case .interim: return .interim(head)
-        case .continueRequest:
-            permitBody()
-            return .interim(head)
-        case .switchProtocol: throw CarrierFailure(.switchedProtocols("another protocol"), of: .server)
-        case .body(let framing, let stopsRequest):
+        switch try messages.receive(head, leniency: .strict, loop, &deferred) {
+        case .interim(let head): return .interim(head)
+        case .otherProtocol: throw CarrierFailure(.switchedProtocols("another protocol"), of: .server)
+        case .body(let framing, let verdict):
             // The end of the stream is the end of the body, whose length the link checks.
-            body = ResponseBody(framing == .none ? .none : .untilClose, limits: limits)
+            messages.body = ResponseBody(framing == .none ? .none : .untilClose, limits: limits)
             if case .length(let length) = framing { declaredLength = length }
-            if stopsRequest { stop(&deferred) }
-            response = head
-            return .head(isRefusal ? .refusesExpectation : .answer)
+            // A response has a stream, so it cannot have crossed the request.
+            return .head(verdict == .crossed ? .answer : verdict)
         }
     }
 
-    func permitBody() {
-        machine.permitBody()
-        sender.permitBody(link.pair.input.waitPoint.loop)
-    }
+    func permitBody() { messages.permitBody(loop) }
 
-    func stop(_ deferred: inout DeferredActions) {
-        machine.abandonRequest()
-        if let source = sender.stop() { deferred.add(.closeBody(source)) }
-    }
+    func stop(_ deferred: inout DeferredActions) { messages.stop(&deferred) }
 
     func abandon(_ deferred: inout DeferredActions) {
         stop(&deferred)
@@ -232,7 +141,7 @@ extension HTTP2Exchange {
         if isOver { return }
         trailers = link.withStream(stream) { $0.trailers }
         link.close(stream)
-        phase = .over
+        connection = nil
     }
 
     func takeSwitched(_ deferred: inout DeferredActions) -> [UInt8] { [] }
@@ -242,28 +151,27 @@ extension HTTP2Exchange {
 
 extension HTTP2Exchange {
     func decodeContent(limit: Int64) {
-        guard let response else { return }
-        body.decodeContent(of: response, limit: limit)
-        if body.isCoded { coded = ReceiveBuffer(capacity: HTTP1Link.bufferSize) }
+        messages.decodeContent(limit: limit)
+        if messages.body.isCoded { coded = ReceiveBuffer(capacity: HTTP1Link.bufferSize) }
     }
 
     func read(
         into target: inout MutableRawSpan, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> BodyStep {
         if isOver { throw CarrierFailure(.closed, of: .connection) }
-        if body.isCoded {
+        if messages.body.isCoded {
             let step = try prepareDecoded(&deferred)
             guard case .payload = step else { return step }
-            return .payload(body.readDecoded(into: &target))
+            return .payload(messages.body.readDecoded(into: &target))
         }
         while true {
             let outcome = try perform { () throws(HTTP2LinkFailure) in try link.read(stream, into: &target) }
             switch outcome {
             case .bytes(let count):
-                try changeBody { (body) throws(StreamError) in try body.advance(count) }
+                try messages.body.advance(count)
                 return .payload(count)
             case .blocked: if let need = try needForInput(&deferred) { return .needs(need) }
-            case .ended: return try end()
+            case .ended: return try endResponse()
             case .reset(let failure): throw self.failure(failure)
             }
         }
@@ -271,11 +179,11 @@ extension HTTP2Exchange {
 
     func peek(_ deferred: inout DeferredActions) throws(CarrierFailure) -> BodyStep {
         if isOver { throw CarrierFailure(.closed, of: .connection) }
-        if body.isCoded { return try prepareDecoded(&deferred) }
+        if messages.body.isCoded { return try prepareDecoded(&deferred) }
         while true {
             let (isReadable, hasEnded, failure) = link.withStream(stream) { ($0.isReadable, $0.hasEnded, $0.failure) }
             if isReadable { return .payload(1) }
-            if hasEnded { return try end() }
+            if hasEnded { return try endResponse() }
             if let failure { throw self.failure(failure) }
             if let need = try needForInput(&deferred) { return .needs(need) }
         }
@@ -285,14 +193,12 @@ extension HTTP2Exchange {
     private func prepareDecoded(_ deferred: inout DeferredActions) throws(CarrierFailure) -> BodyStep {
         var budget = HTTP1Exchange.bytesPerTurn
         while true {
-            if body.hasDecodedBytes { return .payload(1) }
+            if messages.body.hasDecodedBytes { return .payload(1) }
             if budget <= 0 { return .needs(.turn) }
             if let count = coded?.count, count > 0 {
-                try changeBody { (body) throws(StreamError) in budget -= try body.decode(count, from: &coded!) }
-            } else if body.isComplete {
-                var cost: Int?
-                try changeBody { (body) throws(StreamError) in cost = try body.finishDecoding() }
-                guard let cost else { return try end() }
+                budget -= try messages.body.decode(count, from: &coded!)
+            } else if messages.body.isComplete {
+                guard let cost = try messages.body.finishDecoding() else { return try endResponse() }
                 budget -= cost
             } else if let need = try fill(&deferred) {
                 return .needs(need)
@@ -314,24 +220,23 @@ extension HTTP2Exchange {
         case .bytes: return nil
         case .blocked: return try needForInput(&deferred)
         case .ended:
-            try changeBody { (body) throws(StreamError) in try body.receiveEnd() }
+            try messages.body.receiveEnd()
             return nil
         case .reset(let failure): throw self.failure(failure)
         }
     }
 
     func endIfComplete() throws(CarrierFailure) -> BodyStep? {
-        if body.isCoded || isOver { return nil }
-        return link.withStream(stream) { $0.hasEnded && !$0.isReadable } ? try end() : nil
+        if messages.body.isCoded || isOver { return nil }
+        return link.withStream(stream) { $0.hasEnded && !$0.isReadable } ? try endResponse() : nil
     }
 
     /// Ends the exchange: the response is complete.
-    private func end() throws(CarrierFailure) -> BodyStep {
-        try conclude { (machine) throws(HTTPMessageError) in
-            if machine.response == .body { try machine.endResponse() }
-        }
+    private func endResponse() throws(CarrierFailure) -> BodyStep {
+        try messages.endResponse()
+        guard let connection else { throw CarrierFailure(.closed, of: .connection) }
         leave()
-        return .ended(line, isReusable: true)
+        return .ended(connection, isReusable: true)
     }
 
     // MARK: Failures
@@ -363,7 +268,7 @@ extension HTTP2Exchange {
             repetition = .elsewhere
         } else if failure.processing == .notProcessed {
             repetition = failure.code == .refusedStream ? .afterPause : .again
-        } else if case .connection = failure.cause, line.isReused, response == nil, machine.interimCount == 0,
+        } else if case .connection = failure.cause, connection?.isReused == true, !messages.hasBegunResponse,
             method.isIdempotent
         {
             // The server may have closed the connection while it was idle.
@@ -373,39 +278,29 @@ extension HTTP2Exchange {
         }
         return CarrierFailure(error, of: .connection)
     }
-
-    private func changeBody(_ change: (inout ResponseBody) throws(StreamError) -> Void) throws(CarrierFailure) {
-        do throws(StreamError) { try change(&body) } catch { throw CarrierFailure(error, of: .server) }
-    }
-
-    private func conclude(
-        _ report: (inout ExchangeMachine) throws(HTTPMessageError) -> Void
-    ) throws(CarrierFailure) {
-        do throws(HTTPMessageError) { try report(&machine) } catch {
-            throw CarrierFailure(StreamError(error), of: .server)
-        }
-    }
 }
 
 // MARK: - Waiting and facts
 
 extension HTTP2Exchange {
-    private var isOver: Bool { if case .over = phase { true } else { false } }
+    private var isOver: Bool { connection == nil }
+    private var loop: EventLoop { link.pair.input.waitPoint.loop }
+    private var output: HTTP2BodyOutput { HTTP2BodyOutput(link: link, stream: stream) }
 
-    var connection: HTTPConnection? { isOver ? nil : line }
     var waitPoint: WaitPoint? { isOver ? nil : stream.point }
-    var sourcePoint: WaitPoint? { sender.sourcePoint }
-    var isReadingBody: Bool { sender.isReadingBody }
+    var sourcePoint: WaitPoint? { messages.sender.sourcePoint }
+    var isReadingBody: Bool { messages.sender.isReadingBody }
     /// The loop reads for all streams of the connection.
     var input: (any CarrierInput)? { nil }
     var fillsBuffer: Bool { false }
 
+    var response: HTTPResponse? { messages.response }
     var queueProgress: Int { link.sentCount }
 
     var isSending: Bool {
         switch phase {
-        case .prepared, .queued, .sending: true
-        case .receiving, .over: false
+        case .prepared, .queued, .sending: !isOver
+        case .receiving: false
         }
     }
 
@@ -413,26 +308,33 @@ extension HTTP2Exchange {
     var bytesSent: Int {
         switch phase {
         case .prepared, .queued: 0
-        case .sending, .receiving, .over: 1 + sender.bytesSent
+        case .sending, .receiving: 1 + messages.sender.bytesSent
         }
     }
-    var bodyBytesSent: Int64 { sender.bodyBytesSent }
-    var hasBegunRequestBody: Bool { machine.request != .held && bytesSent > 0 }
-    var hasReceived: Bool { response != nil || machine.interimCount > 0 }
+    var bodyBytesSent: Int64 { messages.sender.bodyBytesSent }
+    var hasBegunRequestBody: Bool { !messages.isHeld && bytesSent > 0 }
+    var hasReceived: Bool { messages.hasBegunResponse }
     var lastRead: Moment { .now }
 
     var endsByItself: Bool { true }
-    var isDecoding: Bool { body.isCoded }
-    var bodyLength: Int64? { body.isCoded ? nil : body.length ?? declaredLength }
+    var isDecoding: Bool { messages.body.isCoded }
+    var bodyLength: Int64? { messages.body.isCoded ? nil : messages.body.length ?? declaredLength }
     var droppedTrailers: HTTPFields { HTTPFields() }
 
     func sentRequest(at url: URL) -> HTTPRequest? { request.at(url, version: .http20) }
 }
 
 /// The stream, as the output of a request's body.
-private struct HTTP2BodyOutput: RequestOutput {
+private struct HTTP2BodyOutput: ExchangeOutput {
+    /// The connection's failure is one that has arrived; what remains is a body that the stream cannot carry.
+    var writeFailureSource: CarrierFailure.Source { .caller }
+
     let link: HTTP2ClientLink
     let stream: HTTP2Stream
+
+    var hasArrivals: Bool { if case .arrived = arrival { true } else { false } }
+    var isRefused: Bool { if case .sendingStopped = arrival { true } else { false } }
+    private var arrival: HTTP2Stream.Arrival { link.withStream(stream) { $0.arrival } }
 
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? {
         do throws(HTTP2LinkFailure) {
@@ -444,6 +346,9 @@ private struct HTTP2BodyOutput: RequestOutput {
         }
     }
 
-    /// Frames are written by the link.
-    func tryFlush() -> Bool { true }
+    /// Ends a request whose last bytes were not known to be the last. Frames are written by the link.
+    func tryFlush(isLast: Bool) throws(StreamError) -> Bool {
+        if !isLast || link.withStream(stream, { $0.isRequestEnded }) { return true }
+        return try tryWrite(RawSpan(), isLast: true) != nil
+    }
 }

@@ -193,4 +193,9 @@ struct CarrierFailure: Error {
         self.error = error
         self.source = source
     }
+
+    /// Messages of the server that violate the protocol.
+    init(_ error: HTTPMessageError) {
+        self.init(StreamError(error), of: .server)
+    }
 }

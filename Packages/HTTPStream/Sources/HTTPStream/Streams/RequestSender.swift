@@ -9,12 +9,15 @@ protocol RequestOutput {
     /// - Parameter isLast: whether the request ends with these bytes.
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int?
     /// Passes down what a lower layer still holds. Returns false if it has to wait.
-    func tryFlush() throws(StreamError) -> Bool
+    ///
+    /// - Parameter isLast: whether the request ends here, which the bytes before may not have told.
+    func tryFlush(isLast: Bool) throws(StreamError) -> Bool
 }
 
 extension WriteStream: RequestOutput {
     @inline(__always)
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? { try tryWrite(bytes) }
+    func tryFlush(isLast: Bool) throws(StreamError) -> Bool { try tryFlush() }
 }
 
 /// Sends one request over one connection: the head, then the body, as far as possible without waiting.
@@ -101,7 +104,8 @@ struct RequestSender: ~Copyable, Sendable {
         case .head:
             var rest = bytesSent..<head.count
             defer { bytesSent = rest.lowerBound }
-            return RequestSender.write(head, &rest, isLast: true, to: output) ?? RequestSender.flush(output) ?? .done
+            return RequestSender.write(head, &rest, isLast: true, to: output)
+                ?? RequestSender.flush(output, isLast: true) ?? .done
         case .body(let upload): return try upload.advance(output, &bytesSent)
         case .ended: return .done
         }
@@ -130,9 +134,9 @@ struct RequestSender: ~Copyable, Sendable {
     /// begin before all bytes have been sent.
     ///
     /// - Returns: nil if everything was sent.
-    fileprivate static func flush(_ output: some RequestOutput) -> Progress? {
+    fileprivate static func flush(_ output: some RequestOutput, isLast: Bool) -> Progress? {
         do throws(StreamError) {
-            return try output.tryFlush() ? nil : .connectionBlocks
+            return try output.tryFlush(isLast: isLast) ? nil : .connectionBlocks
         } catch {
             return .failed(error)
         }
@@ -242,7 +246,7 @@ final class BodySender: @unchecked Sendable {
 
     private func send(_ output: some RequestOutput, _ total: inout Int) throws(StreamError) -> RequestSender.Progress {
         if let reading, let progress = try takePiece(of: reading) {
-            if case .sourceBlocks = progress { return RequestSender.flush(output) ?? progress }
+            if case .sourceBlocks = progress { return RequestSender.flush(output, isLast: false) ?? progress }
             return progress
         }
         if rest.isEmpty {
@@ -260,8 +264,8 @@ final class BodySender: @unchecked Sendable {
 
     /// All of `outgoing` has been sent, and nothing follows now.
     private func endOfOutgoing(_ output: some RequestOutput) -> RequestSender.Progress {
-        if let progress = RequestSender.flush(output) { return progress }
-        return if case .held = state { .awaitsContinue } else { .done }
+        if case .held = state { return RequestSender.flush(output, isLast: false) ?? .awaitsContinue }
+        return RequestSender.flush(output, isLast: true) ?? .done
     }
 
     /// Takes the piece that was read last, if any.

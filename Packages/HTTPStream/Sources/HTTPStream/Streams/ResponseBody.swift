@@ -3,7 +3,7 @@ internal import StreamKit
 
 /// The body of a response: its framing and its content coding.
 ///
-/// It takes bytes out of a connection's buffer, which the exchange fills.
+/// It takes bytes out of a connection's buffer, which the exchange fills. Its failures are those of the server that sends it.
 struct ResponseBody: ~Copyable, Sendable {
     /// The cost of one call of the decoder in a turn's budget, in addition to the bytes it consumes.
     private static let decodeCost = 64
@@ -58,7 +58,7 @@ struct ResponseBody: ~Copyable, Sendable {
     /// Returns the next event of the framing, and removes the framing's own bytes before it.
     mutating func next(
         in buffer: inout ReceiveBuffer, upTo limit: Int
-    ) throws(StreamError) -> BodyDecoder.Event {
+    ) throws(CarrierFailure) -> BodyDecoder.Event {
         var used = 0
         let event: BodyDecoder.Event
         do throws(HTTPMessageError) {
@@ -66,7 +66,7 @@ struct ResponseBody: ~Copyable, Sendable {
                 try decoder.next(in: bytes, at: &used, upTo: limit)
             }
         } catch {
-            throw StreamError(error)
+            throw CarrierFailure(error)
         }
         if case .payload = event { return event }
         buffer.remove(used)
@@ -74,22 +74,22 @@ struct ResponseBody: ~Copyable, Sendable {
     }
 
     /// Counts payload that was received without the buffer, or decoded.
-    mutating func advance(_ count: Int) throws(StreamError) {
+    mutating func advance(_ count: Int) throws(CarrierFailure) {
         do throws(HTTPMessageError) {
             try decoder.receivePayload(count)
         } catch {
-            throw StreamError(error)
+            throw CarrierFailure(error)
         }
     }
 
     /// Handles the end of the connection.
     ///
     /// - Throws: an error if it is not the proper end of the body.
-    mutating func receiveEnd() throws(StreamError) {
+    mutating func receiveEnd() throws(CarrierFailure) {
         do throws(HTTPMessageError) {
             try decoder.receiveEnd()
         } catch {
-            throw StreamError(error)
+            throw CarrierFailure(error)
         }
     }
 
@@ -99,9 +99,14 @@ struct ResponseBody: ~Copyable, Sendable {
     var hasDecodedBytes: Bool { content?.hasBytes == true }
 
     /// Decodes some of the buffered payload. Returns its cost in the turn's budget.
-    mutating func decode(_ available: Int, from buffer: inout ReceiveBuffer) throws(StreamError) -> Int {
-        let step: (consumed: Int, cost: Int) = try buffer.withBytes { (bytes) throws(StreamError) in
-            try content?.decode(bytes.extracting(..<available)) ?? (0, 0)
+    mutating func decode(_ available: Int, from buffer: inout ReceiveBuffer) throws(CarrierFailure) -> Int {
+        let step: (consumed: Int, cost: Int)
+        do throws(StreamError) {
+            step = try buffer.withBytes { (bytes) throws(StreamError) in
+                try content?.decode(bytes.extracting(..<available)) ?? (0, 0)
+            }
+        } catch {
+            throw CarrierFailure(error, of: .server)
         }
         buffer.remove(step.consumed)
         try advance(step.consumed)
@@ -112,8 +117,12 @@ struct ResponseBody: ~Copyable, Sendable {
     mutating func readDecoded(into target: inout MutableRawSpan) -> Int { content?.read(into: &target) ?? 0 }
 
     /// Makes one step to the end of the coded data; see ``ContentDecoder/finish()``. Returns its cost in the turn's budget; nil at the end.
-    mutating func finishDecoding() throws(StreamError) -> Int? {
-        try content?.finish().map { $0 + ResponseBody.decodeCost }
+    mutating func finishDecoding() throws(CarrierFailure) -> Int? {
+        do throws(StreamError) {
+            return try content?.finish().map { $0 + ResponseBody.decodeCost }
+        } catch {
+            throw CarrierFailure(error, of: .server)
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 /// The policy table that ranks addresses by prefix (RFC 6724 §2.1), as modified by gai.conf(5).
 public struct AddressPolicy: Hashable, Sendable {
     /// The maximum number of bytes of a text that are parsed; the rest is ignored.
-    public static let maximumTextSize = 64 * 1024
+    static let maximumTextSize = 64 * 1024
 
     private struct Row: Hashable {
         let prefix: IPPrefix

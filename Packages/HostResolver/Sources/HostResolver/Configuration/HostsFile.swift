@@ -11,7 +11,7 @@
 public struct HostsFile: Hashable, Sendable {
     /// The maximum number of bytes of a file that are parsed; the rest is ignored. Files used as block lists can be
     /// several megabytes long.
-    public static let maximumTextSize = 16 * 1024 * 1024
+    static let maximumTextSize = 16 * 1024 * 1024
 
     private var addressesByName: [String: [IPAddress]] = [:]
     private var namesByAddress: [IPAddress: [String]] = [:]

@@ -13,11 +13,11 @@ public import DNSWire
 /// Parsing never fails: as in the C library, invalid lines are skipped and values are clamped to its limits.
 public struct ResolverConfiguration: Hashable, Sendable {
     /// The maximum number of servers; the C library has 3.
-    public static let maximumServers = 8
+    package static let maximumServers = 8
     /// The maximum number of search domains.
-    public static let maximumSearchDomains = 32
+    package static let maximumSearchDomains = 32
     /// The largest text that is read, in bytes; the rest is ignored.
-    public static let maximumTextSize = 64 * 1024
+    static let maximumTextSize = 64 * 1024
 
     /// The servers, in the order of the queries. If the file names no server, the one on this machine.
     public var servers: [SocketAddress]
@@ -53,7 +53,7 @@ public struct ResolverConfiguration: Hashable, Sendable {
     /// Parses the text of a `resolv.conf`.
     ///
     /// - Parameters:
-    ///   - text: The text of the file, of which at most ``maximumTextSize`` bytes are read.
+    ///   - text: The text of the file, of which at most 64 KiB are read.
     ///   - hostName: This machine's name. Its domain is the search list if the file has none.
     ///   - localDomain: The environment variable `LOCALDOMAIN`, which replaces the search list.
     ///   - options: The environment variable `RES_OPTIONS`, which overrides the options of the file.

@@ -6,11 +6,6 @@ internal import EventLoops
 /// until they are read; the resolvers of this module send one for each address family. Cancelling the task makes the
 /// iteration throw ``ResolverError/Code-swift.struct/cancelled``.
 public struct AddressBatches: AsyncSequence, Sendable {
-    /// A batch of addresses, with the families for which the lookup is then complete.
-    public typealias Element = AddressBatch
-    /// The error that iterating throws.
-    public typealias Failure = ResolverError
-
     let resolver: any Resolver
     let request: AddressRequest
 
@@ -41,15 +36,13 @@ public struct AddressBatches: AsyncSequence, Sendable {
             lookup = Subscription { token.cancel() }
         }
 
+        /// As ``next(isolation:)``.
+        public mutating func next() async throws(ResolverError) -> AddressBatch? { try await next(isolation: nil) }
+
         /// Returns the next batch; nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(ResolverError) -> AddressBatch? {
-            try await nextBatch()
-        }
-
-        /// Returns the next batch; nil at the end.
-        public mutating func next() async throws(ResolverError) -> AddressBatch? {
             try await nextBatch()
         }
 

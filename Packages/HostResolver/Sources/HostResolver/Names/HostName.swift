@@ -19,9 +19,9 @@ public struct HostName: Hashable, Sendable {
     /// The longest ``ascii`` form, in bytes, without the final dot (RFC 1035 §2.3.4).
     public static let maximumNameLength = 253
     /// The longest label, in bytes (RFC 1035 §2.3.4).
-    public static let maximumLabelLength = 63
+    package static let maximumLabelLength = 63
     /// The longest input, in bytes, before conversion to ASCII.
-    public static let maximumTextLength = 1024
+    static let maximumTextLength = 1024
 
     /// The form for resolvers: ASCII, lower case, international labels as A-labels (RFC 5890 §2.3.2.1), without the
     /// final dot. The text form if the host is an address.

@@ -6,7 +6,7 @@ internal import EventLoops
 /// let addresses = try await SystemResolver.shared.addresses(of: "www.example.org", until: .now + .seconds(5))
 /// ```
 ///
-/// The C library's calls block and cannot be cancelled, so they run on separate threads: at most ``threadLimit`` for
+/// The C library's calls block and cannot be cancelled, so they run on separate threads: at most 16 for
 /// the whole process, created on demand, ended after ``idleTime``. A cancellation or the deadline ends a lookup at
 /// once. The call is abandoned, and its thread becomes available again when the C library gives up. Equal concurrent
 /// lookups share one call. Nothing is cached. Blocking lookups without a deadline run on the calling thread and cost as
@@ -27,10 +27,10 @@ public final class SystemResolver: Resolver, ReverseResolver {
     public static let shared = SystemResolver()
 
     /// The maximum number of threads that call the C library.
-    public static let threadLimit = 16
+    static let threadLimit = 16
     /// The maximum number of lookups that wait for a thread. More are rejected with
     /// ``ResolverError/Code-swift.struct/busy``.
-    public static let maximumWaitingLookups = 4096
+    static let maximumWaitingLookups = 4096
     /// The time after which an idle thread ends: 10 s.
     public static let idleTime: Duration = .seconds(10)
     /// The time limit of a lookup of names without a deadline: 5 s. Reverse lookups of private addresses often hang,

@@ -131,7 +131,7 @@ struct DNSExchange {
                 // Yield, so that a flood of datagrams does not starve the event loop's other work.
                 await Task.yield()
             } else if errno == EAGAIN {
-                guard hasWoken(await point.readerWait(for: .readable, until: nil)) else { return }
+                guard heed(await point.readerWait(for: .readable, until: nil)) else { return }
             } else {
                 // Such as ECONNREFUSED, after an ICMP message that the port is closed.
                 return fail(.unreachable)
@@ -150,7 +150,7 @@ struct DNSExchange {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                guard hasWoken(await point.writerWait(for: .writable, until: nil)) else { return }
+                guard heed(await point.writerWait(for: .writable, until: nil)) else { return }
             } else {
                 return fail(.connectionFailed)
             }
@@ -173,8 +173,8 @@ struct DNSExchange {
         return true
     }
 
-    /// Whether the exchange continues after a wait. If the kernel cannot watch the socket, posts a failure.
-    func hasWoken(_ wake: Wake) -> Bool {
+    /// Acts on the end of a wait: if the kernel cannot watch the socket, posts a failure. Returns whether the exchange continues.
+    func heed(_ wake: Wake) -> Bool {
         switch wake {
         case .ready, .timedOut: return true
         case .cancelled, .closed: return false
@@ -200,7 +200,7 @@ struct DNSExchange {
             if received > 0 {
                 filled += received
             } else if received < 0, errno == EAGAIN {
-                guard hasWoken(await point.readerWait(for: .readable, until: nil)) else { return nil }
+                guard heed(await point.readerWait(for: .readable, until: nil)) else { return nil }
             } else {
                 fail(.connectionFailed)
                 return nil

@@ -23,7 +23,7 @@ internal import EventLoops
 /// Equal concurrent questions share one query. Answers are cached only if `cacheLimit` is positive.
 public final class WireResolver: Resolver, ReverseResolver {
     /// The time limit of a lookup of names without a deadline: ``SystemResolver/reverseTimeout``.
-    public static let reverseTimeout = SystemResolver.reverseTimeout
+    static let reverseTimeout = SystemResolver.reverseTimeout
 
     /// The maximum number of addresses of each family that a lookup of addresses returns.
     ///

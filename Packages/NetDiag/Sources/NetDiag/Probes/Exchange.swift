@@ -29,7 +29,7 @@ struct Exchange: Sendable {
         var wantsCookie = false
         for _ in 0..<Exchange.maxRedirects {
             var outcome = await perform(address, path)
-            if mayExpectTLS(outcome), await expectsTLS(at: address) { outcome = .expectsTLS }
+            if mayExpectTLS(outcome), await tryTLS(at: address) { outcome = .expectsTLS }
             guard case .answered(let answer) = outcome, isWhole, [301, 302, 303, 307, 308].contains(answer.status),
                 let next = answer.location.flatMap({ Exchange.path(of: $0, within: target) })
             else { return outcome }
@@ -58,8 +58,8 @@ struct Exchange: Sendable {
         }
     }
 
-    /// Whether a TLS handshake succeeds, with any certificate.
-    private func expectsTLS(at address: SocketAddress) async -> Bool {
+    /// Tries a TLS handshake, with any certificate. Returns whether it succeeds.
+    private func tryTLS(at address: SocketAddress) async -> Bool {
         var exchange = self
         exchange.isInspecting = true
         let pair = StreamPair(addresses: [address], name: target.host)

@@ -87,7 +87,7 @@ final class ProbeSocket: Sendable {
         while !Task.isCancelled {
             if Glibc.send(point.descriptor, packet, packet.count, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)) < 0 {
                 let number = errno
-                if let report = report() { return .report(report) }
+                if let report = takeReport() { return .report(report) }
                 throw Failure(number: number)
             }
             let next = interval.map { min(ContinuousClock.now + $0, deadline) } ?? deadline
@@ -100,22 +100,22 @@ final class ProbeSocket: Sendable {
     /// Waits for the first answer or error.
     private nonisolated(nonsending) func reaction(until deadline: ContinuousClock.Instant) async -> Reaction? {
         while !Task.isCancelled {
-            if let report = report() { return .report(report) }
-            if hasAnswer() { return .answered }
+            if let report = takeReport() { return .report(report) }
+            if receiveAnswer() { return .answered }
             // An error that arrives between the two checks is still reported by the wait.
             if ContinuousClock.now >= deadline { return nil }
             switch await point.readerWait(for: .readable, until: Moment(deadline)) {
             case .ready: continue
             case .timedOut, .cancelled, .closed, .busy, .failed: break
             }
-            if let report = report() { return .report(report) }
-            return hasAnswer() ? .answered : nil
+            if let report = takeReport() { return .report(report) }
+            return receiveAnswer() ? .answered : nil
         }
         return nil
     }
 
-    /// Whether the peer itself has answered the packet. Discards all other packets.
-    private func hasAnswer() -> Bool {
+    /// Receives the packets that have arrived. Returns whether the peer itself has answered the probe with one; discards all others.
+    private func receiveAnswer() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 256)
         for _ in 0..<64 {
             let count = recv(point.descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
@@ -130,8 +130,8 @@ final class ProbeSocket: Sendable {
         return false
     }
 
-    /// The next entry of the error queue that quotes the packet.
-    private func report() -> ICMPReport? {
+    /// Takes the next entry of the error queue that quotes the packet.
+    private func takeReport() -> ICMPReport? {
         for _ in 0..<64 {
             var data = [UInt8](repeating: 0, count: 128)
             var control = [UInt8](repeating: 0, count: 256)

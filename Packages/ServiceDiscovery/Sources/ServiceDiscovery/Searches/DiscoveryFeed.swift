@@ -79,9 +79,6 @@ public final class DiscoveryFeed<Element: Sendable>: Sendable {
 ///
 /// In a cancelled task, iteration ends with nil, as with other sequences.
 public struct DiscoveryIterator<Element: Sendable>: AsyncIteratorProtocol {
-    /// The error that iterating throws.
-    public typealias Failure = ServiceDiscoveryError
-
     private let start: () throws(ServiceDiscoveryError) -> DiscoveryFeed<Element>
     private var feed: DiscoveryFeed<Element>?
 
@@ -89,15 +86,13 @@ public struct DiscoveryIterator<Element: Sendable>: AsyncIteratorProtocol {
         self.start = start
     }
 
+    /// As ``next(isolation:)``.
+    public mutating func next() async throws(ServiceDiscoveryError) -> Element? { try await next(isolation: nil) }
+
     /// The next element; nil at the end.
     public mutating func next(
         isolation actor: isolated (any Actor)?
     ) async throws(ServiceDiscoveryError) -> Element? {
-        try await advance()
-    }
-
-    /// The next element; nil at the end.
-    public mutating func next() async throws(ServiceDiscoveryError) -> Element? {
         try await advance()
     }
 

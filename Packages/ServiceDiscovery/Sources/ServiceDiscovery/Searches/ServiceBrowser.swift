@@ -15,11 +15,6 @@ internal import DNSWire
 ///
 /// Replaces `CFNetServiceBrowser` and `CFNetServiceBrowserSearchForServices`.
 public struct ServiceBrowser: AsyncSequence, Sendable {
-    /// A found or removed service.
-    public typealias Element = DiscoveryChange<ServiceInstance>
-    /// The error that iterating throws.
-    public typealias Failure = ServiceDiscoveryError
-
     /// The type to browse for. Only its first subtype counts.
     public let type: ServiceType
     /// The domain to browse. Nil for the default domains: `local`, and at most 16 domains that the search domains of
@@ -49,7 +44,7 @@ public struct ServiceBrowser: AsyncSequence, Sendable {
     /// Begins the search.
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the engine cannot begin.
-    public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<Element> {
+    public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<DiscoveryChange<ServiceInstance>> {
         let machine = try BrowseMachine(
             type, in: domain, listed: engine.searchDomains, eachInterface: eachInterface,
             limit: engine.engine.waitingLimit)
@@ -57,7 +52,7 @@ public struct ServiceBrowser: AsyncSequence, Sendable {
     }
 
     /// Begins the search when the first element is requested.
-    public func makeAsyncIterator() -> DiscoveryIterator<Element> {
+    public func makeAsyncIterator() -> DiscoveryIterator<DiscoveryChange<ServiceInstance>> {
         DiscoveryIterator(start)
     }
 }

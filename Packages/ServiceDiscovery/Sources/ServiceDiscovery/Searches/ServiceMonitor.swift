@@ -9,11 +9,6 @@ internal import DNSWire
 /// The current record comes first, then each change. A slow reader gets only the newest record. Replaces
 /// `CFNetServiceMonitor`.
 public struct ServiceMonitor: AsyncSequence, Sendable {
-    /// The service's TXT record.
-    public typealias Element = TXTRecord
-    /// The error that iterating throws.
-    public typealias Failure = ServiceDiscoveryError
-
     /// The service to monitor.
     public let service: ServiceInstance
     /// The only interface to use in `local`; nil for all.

@@ -12,11 +12,6 @@ public import HostResolver
 /// Iteration continues after the first result and returns each change, such as another address or port. Replaces
 /// `CFNetServiceResolveWithTimeout`.
 public struct ServiceResolver: AsyncSequence, Sendable {
-    /// The service's location, as far as it is known.
-    public typealias Element = ResolvedService
-    /// The error that iterating throws.
-    public typealias Failure = ServiceDiscoveryError
-
     /// The service to resolve.
     public let service: ServiceInstance
     /// The only interface to use in `local`; nil for all.

@@ -16,11 +16,6 @@ public struct ServiceDomainBrowser: AsyncSequence, Sendable {
         case registration
     }
 
-    /// A found or removed domain.
-    public typealias Element = DiscoveryChange<ServiceDomain>
-    /// The error that iterating throws.
-    public typealias Failure = ServiceDiscoveryError
-
     /// Whether to find domains for browsing or for publishing.
     public let purpose: Purpose
     /// The domain whose list is read. Nil for the lists of `local` and of the search domains of `/etc/resolv.conf`;
@@ -44,7 +39,7 @@ public struct ServiceDomainBrowser: AsyncSequence, Sendable {
     /// Begins the search. `local` is found at once, unless ``listedIn`` is another domain.
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the engine cannot begin.
-    public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<Element> {
+    public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<DiscoveryChange<ServiceDomain>> {
         // RFC 6763 §11: b, db and lb for browsing, r and dr for registration.
         let labels = purpose == .browsing ? ["b", "db", "lb"] : ["r", "dr"]
         let domains = listedIn.map { [$0] } ?? [.local] + engine.searchDomains
@@ -58,7 +53,7 @@ public struct ServiceDomainBrowser: AsyncSequence, Sendable {
     }
 
     /// Begins the search when the first element is requested.
-    public func makeAsyncIterator() -> DiscoveryIterator<Element> {
+    public func makeAsyncIterator() -> DiscoveryIterator<DiscoveryChange<ServiceDomain>> {
         DiscoveryIterator(start)
     }
 }
@@ -83,11 +78,6 @@ extension ServiceDomain {
 /// A type stays known for some time after its last service is gone. Replaces a search for `_services._dns-sd._udp.`
 /// with `CFNetServiceBrowserSearchForServices`.
 public struct ServiceTypeBrowser: AsyncSequence, Sendable {
-    /// A found or removed type.
-    public typealias Element = DiscoveryChange<ServiceType>
-    /// The error that iterating throws.
-    public typealias Failure = ServiceDiscoveryError
-
     /// The domain to browse; nil for the default domain, `local`.
     public let domain: ServiceDomain?
     /// The only interface to use in `local`; nil for all.
@@ -104,7 +94,7 @@ public struct ServiceTypeBrowser: AsyncSequence, Sendable {
     /// Begins the search.
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the engine cannot begin.
-    public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<Element> {
+    public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<DiscoveryChange<ServiceType>> {
         let domain = domain ?? .local
         guard let name = DNSName(labels: ServiceRecords.enumeration + domain.name.labels) else {
             throw ServiceDiscoveryError(.invalidDomain, name: domain.description)
@@ -117,7 +107,7 @@ public struct ServiceTypeBrowser: AsyncSequence, Sendable {
     }
 
     /// Begins the search when the first element is requested.
-    public func makeAsyncIterator() -> DiscoveryIterator<Element> {
+    public func makeAsyncIterator() -> DiscoveryIterator<DiscoveryChange<ServiceType>> {
         DiscoveryIterator(start)
     }
 }

@@ -20,9 +20,9 @@ public struct ServiceType: Sendable {
     }
 
     /// The largest size of an application label without the underscore, in bytes (RFC 6763 §7.2).
-    public static let maximumApplicationLength = 15
+    static let maximumApplicationLength = 15
     /// The most subtypes of one service.
-    public static let maximumSubtypes = 32
+    static let maximumSubtypes = 32
 
     /// The application label with its underscore, such as `_http`.
     public let application: String

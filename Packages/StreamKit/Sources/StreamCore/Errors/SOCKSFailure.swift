@@ -47,11 +47,11 @@ public struct SOCKSFailure: RawRepresentable, Sendable, Hashable {
     public var value: Int { rawValue & 0xFFFF }
 
     /// The reply's bound address is of an unknown kind (`kCFStreamErrorSOCKS5BadResponseAddr`).
-    public static let badResponseAddress = SOCKSFailure(.none, 1)
+    package static let badResponseAddress = SOCKSFailure(.none, 1)
     /// The conversation ended early or was invalid (`kCFStreamErrorSOCKS5BadState`).
     public static let badState = SOCKSFailure(.none, 2)
     /// A version of SOCKS that is not supported here (`kCFStreamErrorSOCKSUnknownClientVersion`).
-    public static let unknownClientVersion = SOCKSFailure(.none, 3)
+    package static let unknownClientVersion = SOCKSFailure(.none, 3)
     /// SOCKS 4: refused or failed (`kCFStreamErrorSOCKS4RequestFailed`).
     public static let requestFailed = SOCKSFailure(.reply4, 91)
     /// SOCKS 4: the proxy cannot reach the client's identd (`kCFStreamErrorSOCKS4IdentdFailed`).
@@ -71,11 +71,11 @@ public struct SOCKSFailure: RawRepresentable, Sendable, Hashable {
     /// SOCKS 5: the target refused the connection.
     public static let connectionRefused = SOCKSFailure(.reply5, 5)
     /// SOCKS 5: the time to live expired.
-    public static let timeToLiveExpired = SOCKSFailure(.reply5, 6)
+    package static let timeToLiveExpired = SOCKSFailure(.reply5, 6)
     /// SOCKS 5: the proxy does not support the command.
-    public static let commandNotSupported = SOCKSFailure(.reply5, 7)
+    package static let commandNotSupported = SOCKSFailure(.reply5, 7)
     /// SOCKS 5: the proxy does not support this kind of address.
-    public static let addressTypeNotSupported = SOCKSFailure(.reply5, 8)
+    package static let addressTypeNotSupported = SOCKSFailure(.reply5, 8)
 
     /// The code of the same failure among `CFNetworkErrors`, to compare with those of `kCFErrorDomainCFNetwork`. Nil
     /// for the replies of RFC 1928 §6, which have none there.

@@ -2,11 +2,6 @@ internal import EventLoops
 
 /// The events of a stream: ``StreamHalf/events(_:)``.
 public struct StreamEventSequence: AsyncSequence, Sendable {
-    /// An event.
-    public typealias Element = StreamEvent
-    /// ``StreamError/cancelled``; ``StreamError/busy`` for an iterator that waits while another one does.
-    public typealias Failure = StreamError
-
     private let registration: Registration
 
     init(_ side: StreamSide, _ wanted: StreamEvents) {
@@ -19,12 +14,12 @@ public struct StreamEventSequence: AsyncSequence, Sendable {
         /// Events that came together and have not been returned.
         fileprivate var pending: StreamEvents = []
 
-        /// The next event; nil at the end.
-        public mutating func next() async throws(StreamError) -> StreamEvent? {
-            try await next(isolation: nil)
-        }
+        /// As ``next(isolation:)``.
+        public mutating func next() async throws(StreamError) -> StreamEvent? { try await next(isolation: nil) }
 
         /// The next event; nil at the end.
+        ///
+        /// - Throws: ``StreamError/cancelled``.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> StreamEvent? {
             do throws(WaitError) {
                 if pending.isEmpty { pending = try await registration.events.next() ?? [] }

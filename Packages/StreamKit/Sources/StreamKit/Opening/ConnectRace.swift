@@ -147,7 +147,7 @@ struct ConnectRace: Sendable {
     /// Checks whether a socket has connected or failed.
     private mutating func settle(_ attempt: Attempt, _ connection: Connection) {
         do throws(StreamError) {
-            if try attempt.socket.hasConnected() { machine.attemptSucceeded(attempt.number) }
+            if try attempt.socket.tryConnect() { machine.attemptSucceeded(attempt.number) }
         } catch {
             attempts.removeAll { $0.number == attempt.number }
             attempt.point.close()

@@ -48,12 +48,7 @@ struct StreamConnector: OpeningWork {
                     phase = .racing
                 }
             case .connecting(let socket, let step):
-                let isConnected = try reporting(step, connection) { () throws(StreamError) in
-                    if try socket.hasConnected() { return true }
-                    if plan.isOverdue { throw socket.failure(ETIMEDOUT) }
-                    return false
-                }
-                guard isConnected else { return wait(for: .writable, connection) }
+                guard try finish(socket, step, connection) else { return wait(for: .writable, connection) }
                 ConnectingSocket.makeBlocking(socket.descriptor)
                 connection.endStep(step, .succeeded("connected"))
                 phase = .connected(socket.address)
@@ -75,23 +70,12 @@ struct StreamConnector: OpeningWork {
                     phase = .open(.socket(connection.point))
                 }
             case .preparing(let preparation, let step):
-                let tls = try reporting(step, connection) { () throws(StreamError) in
-                    guard let context = try preparation.context(until: plan.deadline) else {
-                        return nil as TLSTransport?
-                    }
-                    return try makeTLS(preparation.configuration, context, connection)
+                guard let tls = try finish(preparation, step, connection) else {
+                    return .wait(.init(points: [preparation.readiness], deadline: plan.deadline))
                 }
-                guard let tls else { return .wait(.init(points: [preparation.readiness], deadline: plan.deadline)) }
                 phase = .securing(tls, step: step)
             case .securing(let tls, let step):
-                let interest = try reporting(step, connection) { () throws(StreamError) -> Interest? in
-                    guard case .wouldBlock(let interest) = try tls.tryOpen() else { return nil }
-                    if plan.isOverdue {
-                        throw StreamError(posix: ETIMEDOUT, .openTimedOut("waiting for the TLS handshake"))
-                    }
-                    return interest
-                }
-                if let interest { return wait(for: interest, connection) }
+                if let interest = try shakeHands(tls, step, connection) { return wait(for: interest, connection) }
                 connection.endStep(step, .succeeded(tls.summary))
                 phase = .open(.layer(tls))
             case .open(let engine):
@@ -119,6 +103,17 @@ struct StreamConnector: OpeningWork {
         return .connecting(socket, step: step)
     }
 
+    /// Continues an attempt to connect. Returns whether it has succeeded.
+    private func finish(
+        _ socket: ConnectingSocket, _ step: Int, _ connection: Connection
+    ) throws(StreamError) -> Bool {
+        try reporting(step, connection) { () throws(StreamError) in
+            if try socket.tryConnect() { return true }
+            if plan.isOverdue { throw socket.failure(ETIMEDOUT) }
+            return false
+        }
+    }
+
     private func attach(_ descriptor: CInt, to connection: Connection) {
         connection.point.attach(descriptor, ownership: .owned)
         if !plan.closesDescriptor { connection.point.setOwnership(false) }
@@ -135,6 +130,27 @@ struct StreamConnector: OpeningWork {
             try makeTLS(configuration, context, connection)
         }
         return .securing(tls, step: step)
+    }
+
+    /// Makes TLS of a context that was being prepared; nil if it still is.
+    private func finish(
+        _ preparation: ContextPreparation, _ step: Int, _ connection: Connection
+    ) throws(StreamError) -> TLSTransport? {
+        try reporting(step, connection) { () throws(StreamError) in
+            guard let context = try preparation.context(until: plan.deadline) else { return nil }
+            return try makeTLS(preparation.configuration, context, connection)
+        }
+    }
+
+    /// Continues a handshake. Returns what it waits for; nil at its end.
+    private func shakeHands(
+        _ tls: TLSTransport, _ step: Int, _ connection: Connection
+    ) throws(StreamError) -> Interest? {
+        try reporting(step, connection) { () throws(StreamError) in
+            guard case .wouldBlock(let interest) = try tls.tryOpen() else { return nil }
+            if plan.isOverdue { throw StreamError(posix: ETIMEDOUT, .openTimedOut("waiting for the TLS handshake")) }
+            return interest
+        }
     }
 
     private func makeTLS(

@@ -4,63 +4,99 @@ internal import Glibc
 /// Opens a transport, such as a load or one that a program has written, optionally with TLS on top.
 /// ``StreamProperty/openTimeout``, which has a default, limits the time.
 struct TransportOpening: OpeningWork {
+    private enum Phase {
+        /// The transport opens.
+        case opening
+        /// TLS follows, whose trusted certificates are being read. The step of the report is nil for ``Security/withPeer(_:_:)``.
+        case preparing(ContextPreparation, TLSConfiguration, step: Int?)
+        case securing(TLSTransport, step: Int?)
+    }
+
+    /// The TLS to add once the transport is open.
+    private enum Security {
+        case none
+        /// With the peer that the transport connects to.
+        case ofTransport(TLSConfiguration)
+        /// With another peer, over a connection that is open. The handshake is then no step of the report.
+        case withPeer(TLSPeer, TLSConfiguration)
+    }
+
+    /// The time limit.
+    private enum Limit {
+        /// It begins with the first step that has to wait.
+        case unstarted
+        case running(until: Moment?)
+
+        var end: Moment? { if case .running(let end) = self { end } else { nil } }
+    }
+
     let transport: any StreamTransport
     /// The half of the transport's wait point to wait at.
     let half: WaitPoint.Half
-    /// The TLS to add once the transport is open.
-    private var configuration: TLSConfiguration?
-    /// The peer of that TLS, if it is not the one that the transport connects to. The handshake is then no step of the report.
-    private var peer: TLSPeer?
-    private var preparing: (context: ContextPreparation, step: Int?)?
-    private var securing: (tls: TLSTransport, step: Int?)?
-    /// The end of the time limit, set by the first step that has to wait. `.some(nil)` means no limit.
-    private var deadline: Moment??
+    private let security: Security
+    private var phase = Phase.opening
+    private var limit = Limit.unstarted
 
     /// Opens a transport, with TLS on top if `configuration` is not nil.
     init(of transport: any StreamTransport, half: WaitPoint.Half, securedBy configuration: TLSConfiguration?) {
         self.transport = transport
         self.half = half
-        self.configuration = configuration
+        security = configuration.map { .ofTransport($0) } ?? .none
     }
 
     /// Adds TLS to a connection that is open.
     init(securing plain: Connection, with configuration: TLSConfiguration, _ peer: TLSPeer) {
-        self.init(of: plain, half: .reader, securedBy: configuration)
-        self.peer = peer
+        transport = plain
+        half = .reader
+        security = .withPeer(peer, configuration)
     }
 
     mutating func advance(_ connection: Connection) throws(StreamError) -> OpeningStep {
         while true {
-            if let securing {
-                guard let interest = try shakeHands(securing.tls, securing.step, connection) else {
-                    return .opened(.layer(securing.tls))
+            switch phase {
+            case .opening:
+                if case .wouldBlock(let interest) = try TransportOpening.tryOpen(transport) {
+                    startLimit(connection)
+                    if isOverdue {
+                        transport.close()
+                        throw StreamError(posix: ETIMEDOUT, .openTimedOut("waiting for the transport to open"))
+                    }
+                    return wait(at: .init(transport.waitPoint, half, for: interest))
                 }
-                return .wait(
-                    .init(points: [.init(securing.tls.waitPoint, half, for: interest)], deadline: deadline ?? nil))
-            }
-            if preparing == nil, case .wouldBlock(let interest) = try TransportOpening.tryOpen(transport) {
-                startLimit(connection)
-                if isOverdue {
-                    transport.close()
-                    throw StreamError(posix: ETIMEDOUT, .openTimedOut("waiting for the transport to open"))
+                switch security {
+                case .none: return .opened(.layer(transport))
+                case .ofTransport(let configuration):
+                    let step = connection.beginStep(.tls(configuration.peerName ?? remoteName))
+                    try secure(configuration, step, connection)
+                case .withPeer(_, let configuration): try secure(configuration, nil, connection)
                 }
-                return .wait(
-                    .init(points: [.init(transport.waitPoint, half, for: interest)], deadline: deadline ?? nil))
+            case .preparing(let preparation, let configuration, let step):
+                let context = try reporting(step, connection) { () throws(StreamError) in
+                    try preparation.context(until: limit.end)
+                }
+                guard let context else { return wait(at: preparation.readiness) }
+                try secure(configuration, with: context, step, connection)
+            case .securing(let tls, let step):
+                guard let interest = try shakeHands(tls, step, connection) else { return .opened(.layer(tls)) }
+                return wait(at: .init(tls.waitPoint, half, for: interest))
             }
-            guard let configuration else { return .opened(.layer(transport)) }
-            if let step = try secure(configuration, connection) { return step }
         }
     }
 
-    /// Starts the time limit, which begins with the first step that has to wait.
-    private mutating func startLimit(_ connection: Connection) {
-        if case .none = deadline { deadline = .some(TransportOpening.deadline(of: connection)) }
+    mutating func abandon(_ connection: Connection) {
+        switch phase {
+        case .opening: transport.close()
+        case .preparing(let preparation, _, _):
+            preparation.abandon()
+            transport.close()
+        case .securing(let tls, _): tls.close()
+        }
     }
 
-    /// Whether the time limit has expired.
-    private var isOverdue: Bool {
-        guard let deadline, let end = deadline else { return false }
-        return end <= .now
+    // MARK: The time limit
+
+    private mutating func startLimit(_ connection: Connection) {
+        if case .unstarted = limit { limit = .running(until: TransportOpening.deadline(of: connection)) }
     }
 
     private static func deadline(of connection: Connection) -> Moment? {
@@ -69,45 +105,57 @@ struct TransportOpening: OpeningWork {
         return limit > .zero ? .now + limit : nil
     }
 
-    /// Prepares the handshake; what to wait for, or nil when that is done.
+    /// Whether the time limit has expired.
+    private var isOverdue: Bool { limit.end.map { $0 <= .now } ?? false }
+
+    private func wait(at point: WaitPoint.Readiness) -> OpeningStep {
+        .wait(.init(points: [point], deadline: limit.end))
+    }
+
+    // MARK: TLS
+
+    private var remoteName: String? {
+        transport.property(named: StreamProperty<String>.remoteHostName.name) as? String
+    }
+
+    /// Begins the handshake, once its context is ready.
     private mutating func secure(
-        _ configuration: TLSConfiguration, _ connection: Connection
-    ) throws(StreamError) -> OpeningStep? {
-        let name = transport.property(named: StreamProperty<String>.remoteHostName.name) as? String
-        var step = preparing?.step
-        if peer == nil, step == nil { step = connection.beginStep(.tls(configuration.peerName ?? name)) }
-        do throws(StreamError) {
-            guard let context = try context(for: configuration, step, connection) else {
-                return preparing.map { .wait(.init(points: [$0.context.readiness], deadline: deadline ?? nil)) }
+        _ configuration: TLSConfiguration, _ step: Int?, _ connection: Connection
+    ) throws(StreamError) {
+        if let context = TLSContextCache.shared.existing(for: configuration) {
+            return try secure(configuration, with: context, step, connection)
+        }
+        startLimit(connection)
+        let preparation = ContextPreparation(configuration, loop: connection.point.loop)
+        phase = .preparing(preparation, configuration, step: step)
+    }
+
+    private mutating func secure(
+        _ configuration: TLSConfiguration, with context: TLSContext, _ step: Int?, _ connection: Connection
+    ) throws(StreamError) {
+        let tls = try reporting(step, connection) { () throws(StreamError) in
+            if case .withPeer(let peer, _) = security {
+                return try TLSTransport(configuration, peer, over: .layer(transport), context: context)
             }
             let port = transport.property(named: StreamProperty<UInt16>.remotePort.name) as? UInt16
-            let tls =
-                if let peer {
-                    try TLSTransport(configuration, peer, over: .layer(transport), context: context)
-                } else {
-                    try TLSTransport(
-                        configuration, peerName: name, port: port, over: .layer(transport), context: context)
-                }
-            connection.withDetails { $0.securedTransport = tls }
-            preparing = nil
-            securing = (tls, step)
-            return nil
+            return try TLSTransport(
+                configuration, peerName: remoteName, port: port, over: .layer(transport), context: context)
+        }
+        connection.withDetails { $0.securedTransport = tls }
+        phase = .securing(tls, step: step)
+    }
+
+    /// Closes the transport after a failure, and ends the step of the report with it.
+    private func reporting<Result>(
+        _ step: Int?, _ connection: Connection, _ body: () throws(StreamError) -> Result
+    ) throws(StreamError) -> Result {
+        do throws(StreamError) {
+            return try body()
         } catch {
             if let step { connection.endStep(step, .failed(error)) }
             transport.close()
             throw error
         }
-    }
-
-    /// The context of the handshake; nil if ``preparing`` has to be waited for.
-    private mutating func context(
-        for configuration: TLSConfiguration, _ step: Int?, _ connection: Connection
-    ) throws(StreamError) -> TLSContext? {
-        if let preparing { return try preparing.context.context(until: deadline ?? nil) }
-        if let context = TLSContextCache.shared.existing(for: configuration) { return context }
-        startLimit(connection)
-        preparing = (ContextPreparation(configuration, loop: connection.point.loop), step)
-        return nil
     }
 
     /// A step of the handshake; what to wait for, or nil at its end.
@@ -139,11 +187,6 @@ struct TransportOpening: OpeningWork {
             transport.close()
             throw error
         }
-    }
-
-    mutating func abandon(_ connection: Connection) {
-        preparing?.context.abandon()
-        if let securing { securing.tls.close() } else { transport.close() }
     }
 }
 

@@ -109,12 +109,6 @@ extension Connection {
     fileprivate convenience init(
         securing plain: Connection, with configuration: TLSConfiguration, peerName: String?, port: UInt16?
     ) throws(StreamError) {
-        if let context = TLSContextCache.shared.existing(for: configuration) {
-            let tls = try TLSTransport(
-                configuration, peerName: peerName, port: port, over: .layer(plain), context: context)
-            self.init(transport: tls, only: nil)
-            return
-        }
         let peer = try TLSPeer(configuration, streamName: peerName, port: port)
         try TLSContext.check(configuration)
         self.init(

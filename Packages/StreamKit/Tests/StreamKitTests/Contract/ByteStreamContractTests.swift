@@ -65,18 +65,18 @@ enum PipeKind: String, CaseIterable, CustomTestStringConvertible {
         case .fragmentedMemory:
             let pair = StreamPair.bound(bufferSize: 20_000)
             return .over(
-                FragmentingTransport(over: PairTransport(reading: pair.input), pieceSize: 997),
-                FragmentingTransport(over: PairTransport(writing: pair.output), pieceSize: 1009))
+                TestTransport.fragmenting(TestTransport.over(reading: pair.input), pieceSize: 997),
+                TestTransport.fragmenting(TestTransport.over(writing: pair.output), pieceSize: 1009))
         case .fragmentedTCP:
             let wire = try Wire.tcp(.v4(.loopback))
             return .over(
-                FragmentingTransport(over: PairTransport(wire.reader(.owned)), pieceSize: 3001),
-                FragmentingTransport(over: PairTransport(wire.writer(.owned)), pieceSize: 3011))
+                TestTransport.fragmenting(TestTransport.over(wire.reader(.owned)), pieceSize: 3001),
+                TestTransport.fragmenting(TestTransport.over(wire.writer(.owned)), pieceSize: 3011))
         case .layered:
             let wire = try Wire.tcp(.v4(.loopback))
-            return .over(PairTransport(wire.reader(.owned)), PairTransport(wire.writer(.owned)))
+            return .over(TestTransport.over(wire.reader(.owned)), TestTransport.over(wire.writer(.owned)))
         case .lockstep:
-            let pair = LockstepTransport.pair()
+            let pair = TestTransport.lockstep()
             return .over(pair.reading, pair.writing)
         case .tls: return try Wire.tcp(.v4(.loopback)).secured()
         case .fragmentedTLS: return try Wire.tcp(.v4(.loopback)).securedInPieces()
@@ -311,8 +311,8 @@ extension Wire {
     /// The same, with layers below and above that split all data.
     func securedInPieces() throws -> BytePipe {
         let (reader, writer) = try securedPairs()
-        let reading = StreamPair(transport: FragmentingTransport(over: PairTransport(reader), pieceSize: 5001))
-        let writing = StreamPair(transport: FragmentingTransport(over: PairTransport(writer), pieceSize: 5003))
+        let reading = StreamPair(transport: TestTransport.fragmenting(TestTransport.over(reader), pieceSize: 5001))
+        let writing = StreamPair(transport: TestTransport.fragmenting(TestTransport.over(writer), pieceSize: 5003))
         return BytePipe(reader: reading, writer: writing)
     }
 

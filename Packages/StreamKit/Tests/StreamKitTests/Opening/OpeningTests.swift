@@ -140,10 +140,10 @@ import Testing
             StreamPair(host: "127.0.0.1", port: port, loop: loop.loop),
             StreamPair(addresses: [refusing, listener.address], name: nil, loop: loop.loop),
             StreamPair(address: unix.address, loop: loop.loop),
-            StreamPair(transport: PairTransport(StreamPair(address: listener.address, loop: loop.loop))),
+            StreamPair(transport: TestTransport.over(StreamPair(address: listener.address, loop: loop.loop))),
             StreamPair(
-                transport: FragmentingTransport(
-                    over: PairTransport(
+                transport: TestTransport.fragmenting(
+                    TestTransport.over(
                         StreamPair(addresses: [refusing, listener.address], name: nil, loop: loop.loop)),
                     pieceSize: 1)),
         ]
@@ -313,7 +313,7 @@ import Testing
     func layers(_ isOnLoop: Bool) async throws {
         let listener = try Listener(.unix(UnixSocketAddress(abstractName: "sk-\(UUID().uuidString)")), backlog: 128)
         for _ in 0..<100 {
-            let pair = StreamPair(transport: PairTransport(StreamPair(address: listener.address)))
+            let pair = StreamPair(transport: TestTransport.over(StreamPair(address: listener.address)))
             let open = { @Sendable () async throws in
                 try pair.open()
                 try await pair.input.opened()

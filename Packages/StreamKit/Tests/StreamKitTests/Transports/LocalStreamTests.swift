@@ -145,7 +145,8 @@ import Testing
         let failure = StreamError(posix: EIO)
         let source = ReadStream(bytes: Array(0..<8))
         let broken = ReadStream(
-            transport: FaultyTransport(over: PairTransport(reading: source), reading: .failure(failure, after: count)))
+            transport: TestTransport.faulty(
+                TestTransport.over(reading: source), reading: .failure(failure, after: count)))
         try broken.open()
         var seen: [UInt8] = []
         while case let piece? = try? broken.read(upTo: 3), !piece.isEmpty { seen += piece }
@@ -153,7 +154,7 @@ import Testing
         #expect(broken.error == failure)
         let other = ReadStream(bytes: Array(0..<8))
         let short = ReadStream(
-            transport: FaultyTransport(over: PairTransport(reading: other), reading: .end(after: count)))
+            transport: TestTransport.faulty(TestTransport.over(reading: other), reading: .end(after: count)))
         try short.open()
         #expect(try short.readAll(limit: 8) == Array(0..<UInt8(count)))
     }

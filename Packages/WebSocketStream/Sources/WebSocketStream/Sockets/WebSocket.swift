@@ -112,23 +112,18 @@ public final class WebSocket: Sendable {
 extension WebSocket {
     /// The messages of a peer: ``WebSocket/messages``.
     public struct Messages: AsyncSequence, Sendable {
-        /// A message.
-        public typealias Element = WebSocketMessage
-        /// The failure of the socket, or ``WebSocketError/Code/cancelled``.
-        public typealias Failure = WebSocketError
-
         let socket: WebSocket
 
         /// Takes the messages.
         public struct AsyncIterator: AsyncIteratorProtocol {
             let socket: WebSocket
 
-            /// The next message; nil once the connection has been closed.
-            public mutating func next() async throws(WebSocketError) -> WebSocketMessage? {
-                try await socket.receive()
-            }
+            /// As ``next(isolation:)``.
+            public mutating func next() async throws(WebSocketError) -> WebSocketMessage? { try await next(isolation: nil) }
 
             /// The next message; nil once the connection has been closed.
+            ///
+            /// - Throws: the failure of the socket, or ``WebSocketError/Code/cancelled``.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(WebSocketError) -> WebSocketMessage? {

@@ -460,13 +460,13 @@ extension WebSocketConnection {
             if !bytes.isEmpty { try? await writeAll(bytes) }
             turn.signal()
         }
-        if await isFinished(until: deadline) { return }
+        if await waitForEnd(until: deadline) { return }
         state.withLock { $0.failure = $0.failure ?? .timedOut("the closing handshake was not completed") }
         pair.close()
     }
 
     /// Waits until the connection has been closed. Returns false if that is not so by the deadline, or the task was cancelled.
-    private func isFinished(until deadline: Moment) async -> Bool {
+    private func waitForEnd(until deadline: Moment) async -> Bool {
         let waiter = OneShot<Void>()
         let isFinished = state.withLock { state in
             if !state.isFinished { state.finishers.append(waiter) }

@@ -1,0 +1,36 @@
+internal import HTTPMessage
+internal import StreamKit
+
+extension HTTPConnection {
+    /// Begins to carry a request over the connection, which is open. The connection decides how.
+    ///
+    /// - Parameters:
+    ///   - form: the request in the form for its recipient; nil if that of the fetch has it.
+    ///   - host: the value of `Host`; nil for that of the origin at which the connection ends.
+    ///   - preparation: what the carrier adds to the request.
+    ///   - limits: the limits of the response.
+    ///   - hasWaited: whether the request had to wait for the connection to open.
+    func makeCarrier(
+        of fetch: borrowing Fetch, as form: HTTPRequest?, host: String?, _ preparation: RequestPreparation,
+        limits: HTTPLimits, hasWaited: Bool
+    ) throws(StreamError) -> any HTTPCarrier {
+        let host = host ?? key.origin.hostField
+        let head =
+            if let form {
+                try preparation.prepare(
+                    form, fetch.method, host: host, isBare: form.fields.isEmpty, body: fetch.body)
+            } else {
+                try preparation.prepare(
+                    fetch.request, fetch.method, host: host, isBare: fetch.isBare, body: fetch.body)
+            }
+        switch line {
+        case .http1(let link):
+            link.accept(limits)
+            return try HTTP1Exchange(
+                head, fetch.method, fetch.body, on: self, link, keepsConnection: preparation.keepsConnection,
+                offersSwitch: preparation.upgrade != nil, hasWaited: hasWaited)
+        case .http2(let link):
+            return try HTTP2Exchange(head, fetch.method, fetch.body, on: self, link, limits: limits)
+        }
+    }
+}
