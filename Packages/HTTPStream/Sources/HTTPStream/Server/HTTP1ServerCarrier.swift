@@ -233,6 +233,8 @@ final class HTTP1ServerCarrier: ServerCarrier {
         return HTTPUpgradedConnection(pair: pair, received: received)
     }
 
+    func takePermit() -> LongLivedLimit.Permit? { context.longLived.permit() }
+
     // MARK: Ends
 
     func respond(with refusal: RequestRefusal) async -> Bool {

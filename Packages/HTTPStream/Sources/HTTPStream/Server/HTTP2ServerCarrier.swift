@@ -64,9 +64,17 @@ final class HTTP2ServerCarrier: ServerCarrier {
                 if case .none = response { try sendContinue() }
             }
             do throws(StreamError) {
-                try await wait(&requestPace)
+                let limit = requestPace.allowance
+                guard limit > .zero else { throw .timedOut }
+                let start = Moment.now
+                try await link.wait(stream, within: limit)
+                requestPace.note(0, after: start.duration(to: .now))
             } catch {
-                if let refusal = RequestRefusal(after: error, hasBegun: true) { refuse(refusal) }
+                if let refusal = RequestRefusal(after: error, hasBegun: true) {
+                    refuse(refusal)
+                } else {
+                    isClientGone = true
+                }
                 throw error
             }
             // A byte now and then must not keep the connection: its wait continues until the client is fast enough.
@@ -85,9 +93,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
         }
         switch outcome {
         case .blocked: return nil
-        case .ended:
-            link.endWait(stream)
-            return []
+        case .ended: return []
         case .bytes(let count):
             needsContinue = false
             readCount += Int64(count)
@@ -190,8 +196,9 @@ final class HTTP2ServerCarrier: ServerCarrier {
                 return
             }
             do throws(StreamError) {
-                try await wait(&responsePace)
+                try await waitToSend()
             } catch {
+                link.giveUpSending(stream)
                 // What has been sent of the piece is unknown to the handler.
                 isClientGone = true
                 throw error
@@ -200,13 +207,18 @@ final class HTTP2ServerCarrier: ServerCarrier {
         }
     }
 
-    /// Waits for the client, unless it has been too slow.
-    private func wait(_ pace: inout BodyPace) async throws(StreamError) {
-        let limit = pace.allowance
+    /// Waits until more of the body can be sent. A share of what the connection writes meanwhile counts as sent: the client may be reading other
+    /// responses.
+    private func waitToSend() async throws(StreamError) {
+        let limit = responsePace.allowance
         guard limit > .zero else { throw .timedOut }
-        let start = Moment.now
-        try await link.wait(stream, within: limit)
-        pace.note(0, after: start.duration(to: .now))
+        let (start, before) = (Moment.now, link.progress.written)
+        var failure: StreamError?
+        do throws(StreamError) { try await link.wait(stream, within: limit) } catch { failure = error }
+        let (written, streams) = link.progress
+        let share = (written - before) / max(1, streams)
+        responsePace.note(share, after: start.duration(to: .now))
+        if let failure, failure != .timedOut || share == 0 { throw failure }
     }
 
     /// The error of a call whose stream has ended, or that HTTP/2 cannot carry.
@@ -225,6 +237,8 @@ final class HTTP2ServerCarrier: ServerCarrier {
     ) async throws(StreamError) -> HTTPUpgradedConnection {
         throw .unsendable("HTTP/2 has no Upgrade (RFC 9113 §8.6)")
     }
+
+    func takePermit() -> LongLivedLimit.Permit? { link.takePermit() }
 
     // MARK: Ends
 

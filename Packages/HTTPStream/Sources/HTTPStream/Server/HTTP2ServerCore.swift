@@ -21,6 +21,9 @@ struct HTTP2ServerCore: HTTP2Core, ~Copyable {
     var idleEnd: Moment?
     let start: Moment
 
+    /// The most memory for heads, in multiples of the limit of one: small blocks of HPACK can mean large heads.
+    private static let maximumHeads = 16
+
     private let loop: EventLoop
     private let configuration: HTTPServer.Configuration
     private var streams: [StreamID: HTTP2ServerStream] = [:]
@@ -32,6 +35,10 @@ struct HTTP2ServerCore: HTTP2Core, ~Copyable {
     private var hasServed = false
     /// Whether the last stream of a connection that drains has ended.
     private var isDrained = false
+    /// The number of bytes written.
+    private(set) var written = 0
+    /// The size of the heads of all requests.
+    private var headSize = 0
     /// The stream that has been told to send more of its body.
     private var turn: StreamID?
     private var reportedActivity = ServedConnection.Activity.idle
@@ -46,10 +53,9 @@ struct HTTP2ServerCore: HTTP2Core, ~Copyable {
 
     /// What the connection does.
     var activity: ServedConnection.Activity {
-        // A connection that drains has told its client so, and may not be closed before the client has had the time to answer.
-        if !isOpen { return .busy }
-        if streams.isEmpty { return .idle }
-        return waiting == streams.count ? .receiving : .busy
+        if waiting < streams.count { return .busy }
+        // A connection that ends still waits for its client, which may have sent a request before it has heard of the end.
+        return isUnused && isOpen ? .idle : .receiving
     }
 }
 
@@ -61,13 +67,16 @@ extension HTTP2Limits {
         initialStreamWindow = 64 * 1024
         maximumStreamWindow = 1 << 20
         connectionWindowReserve = 64 * 1024
-        maximumConnectionWindow = 4 << 20
+        // Beyond what all streams have from the beginning.
+        maximumConnectionWindow =
+            connectionWindowReserve + Int64(maximumConcurrentStreams) * initialStreamWindow + 4 << 20
         fieldSectionTimeout = HTTP2Limits.positive(configuration.headTimeout)
         // It is noticed up to a quarter late.
         creditTimeout = HTTP2Limits.positive(configuration.writeTimeout - configuration.writeTimeout / 4)
         // The handler's wait has its own limit, and a client may wait for the handler.
         bodyTimeout = .seconds(1 << 32)
-        pingTimeout = HTTP2Limits.positive(configuration.lingerTimeout)
+        // The PING of a shut-down follows all that the client has still to read.
+        pingTimeout = creditTimeout
     }
 
     private static func positive(_ wait: Duration) -> Duration { max(wait, .milliseconds(1)) }
@@ -84,6 +93,19 @@ extension HTTP2ServerCore {
         idleEnd = nil
         machine.shutDown(now: elapsed(now))
     }
+
+    mutating func endIdleTime(now: Moment) {
+        if hasServed { return drain(now: now) }
+        // A client that has not even sent a request is not waited for.
+        idleEnd = nil
+        machine.abort(.noError, now: elapsed(now))
+    }
+
+    /// Ends the connection with an error.
+    mutating func abort(_ code: ErrorCode, now: Moment) { machine.abort(code, now: elapsed(now)) }
+
+    /// As long as the client may take for the rest of a response.
+    var lingerTime: Duration { configuration.writeTimeout }
 
     mutating func fail(_ error: StreamError, now: Moment) {
         if hasEnded { return }
@@ -108,6 +130,9 @@ extension HTTP2ServerCore {
 
     mutating func didWrite(_ count: Int) {
         machine.didWrite(count)
+        written += count
+        // The time of a connection that ends counts from the last bytes that its client has taken.
+        if !isOpen { idleEnd = nil }
         noteWritable()
     }
 
@@ -131,9 +156,13 @@ extension HTTP2ServerCore {
         switch event {
         case .request(let identifier, let request):
             let stream = HTTP2ServerStream(identifier, request, loop: loop)
-            streams[identifier] = stream
             hasServed = true
             idleEnd = nil
+            guard headSize + stream.headSize <= HTTP2ServerCore.maximumHeads * configuration.limits.headLength else {
+                return machine.close(identifier, code: .refusedStream, now: elapsed(now))
+            }
+            headSize += stream.headSize
+            streams[identifier] = stream
             arrived.append(stream)
             notices.append(.requests)
             if !configuration.keepsConnections { drain(now: now) }
@@ -153,14 +182,15 @@ extension HTTP2ServerCore {
     /// would otherwise all be woken, to find that the first one has taken it.
     private mutating func noteWritable() {
         while turn == nil, let identifier = machine.nextWritable() {
-            if streams[identifier] == nil { continue }
+            guard let stream = streams[identifier], stream.wantsToSend else { continue }
             turn = identifier
-            noteChange(identifier) { _ in }
+            notices.append(.change(stream))
         }
     }
 
-    /// Ends the turn of a stream that has sent, or does not want to any more.
-    mutating func endTurn(_ stream: HTTP2ServerStream) {
+    /// Lets other streams send, because the handler of this one does not want to any more.
+    mutating func giveUpSending(_ stream: HTTP2ServerStream) {
+        stream.wantsToSend = false
         if turn == stream.identifier { turn = nil }
     }
 
@@ -188,8 +218,10 @@ extension HTTP2ServerCore {
     mutating func send(
         _ bytes: RawSpan, endsHere: Bool, on stream: HTTP2ServerStream, now: Moment
     ) throws(HTTP2Error) -> HTTP2SendOutcome {
-        endTurn(stream)
-        return try machine.send(bytes, on: stream.identifier, endsHere: endsHere, now: elapsed(now))
+        giveUpSending(stream)
+        let outcome = try machine.send(bytes, on: stream.identifier, endsHere: endsHere, now: elapsed(now))
+        stream.wantsToSend = !outcome.isComplete
+        return outcome
     }
 
     mutating func sendTrailers(
@@ -202,8 +234,11 @@ extension HTTP2ServerCore {
     mutating func read(
         _ stream: HTTP2ServerStream, into target: inout MutableRawSpan, now: Moment
     ) throws(HTTP2Error) -> HTTP2ReadOutcome {
-        try machine.read(stream.identifier, into: &target, now: elapsed(now))
+        defer { if stream.hasEnded { setWaiting(false, stream) } }
+        return try machine.read(stream.identifier, into: &target, now: elapsed(now))
     }
+
+    var streamCount: Int { streams.count }
 
     /// Notes whether the handler of a stream waits for its client.
     mutating func setWaiting(_ isWaiting: Bool, _ stream: HTTP2ServerStream) {
@@ -215,8 +250,11 @@ extension HTTP2ServerCore {
     /// Ends the use of a stream, when its handler has returned.
     mutating func close(_ stream: HTTP2ServerStream, _ code: ErrorCode?, now: Moment) {
         setWaiting(false, stream)
-        endTurn(stream)
+        giveUpSending(stream)
         guard streams.removeValue(forKey: stream.identifier) != nil else { return }
+        headSize -= stream.headSize
+        // A call of another task may still wait.
+        notices.append(.change(stream))
         machine.close(stream.identifier, code: code, now: elapsed(now))
     }
 }

@@ -1,4 +1,5 @@
 internal import EventLoops
+internal import Glibc
 internal import HTTP2
 internal import HTTPMessage
 internal import HostResolver
@@ -14,6 +15,14 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
     private let client: ServedConnection
     /// Signalled when there are requests, and when the connection has ended.
     private let requests: WaitPoint
+    /// Held while the listener is told, so that it is told the last activity last.
+    private let reporting = Lock()
+    /// The permit of a long-lived connection, which its streams share.
+    private let permit = Locked(WeakPermit())
+
+    private struct WeakPermit: Sendable {
+        weak var value: LongLivedLimit.Permit?
+    }
 
     /// - Parameter received: bytes that have been read from the connection.
     init(_ client: ServedConnection, _ context: ServerContext, received: [UInt8] = []) {
@@ -35,11 +44,18 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
         case .disconnection(let stream):
             stream.task.cancel()
             stream.point.signal(.readable)
-        case .activity:
+        case .activity: reportActivity()
+        }
+    }
+
+    /// Tells the listener what the connection does now.
+    private func reportActivity() {
+        let isRefused = reporting.withLock {
             // The present one: notices of two threads may be performed in the order opposite to that of their causes.
             let activity = withCore { $0.activity }
-            if !client.change(to: activity), activity == .idle { drain() }
+            return !client.change(to: activity) && activity == .idle
         }
+        if isRefused { drain() }
     }
 
     override func didEnd() { requests.signal(.readable) }
@@ -49,10 +65,13 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
 
     /// Serves the client until the connection ends.
     func serve(_ handler: @escaping HTTPServer.Handler) async {
+        if pair[.tlsInformation]?.isAdequateForHTTP2 == false {
+            changeCore { $0.abort(.inadequateSecurity, now: .now) }
+        }
         context.stopping.observe(self) { [weak self] in
-            // Before the server closes the connections that are idle.
-            _ = self?.client.change(to: .busy)
             self?.drain()
+            // At once, before the server closes the connections that are idle.
+            self?.reportActivity()
         }
         await withDiscardingTaskGroup { group in
             while let stream = await nextRequest() {
@@ -90,24 +109,45 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
         }
     }
 
-    /// Lets the client receive the last frames: closing at once could reset the connection and destroy them (RFC 9113 §5.4.1).
+    /// Lets the client receive the last frames: closing at once, or while the client still sends credit for them, would reset the connection
+    /// and destroy them (RFC 9113 §5.4.1).
     private func linger() async {
         var buffer = ReceiveBuffer(capacity: 4096)
         var rest = ServerConnection.maximumLingering
-        do throws(StreamError) {
-            try await pair.output.finish()
-            try pair.set(.readTimeout, to: max(context.configuration.lingerTimeout, .milliseconds(1)))
-            let end = Moment.now + context.configuration.lingerTimeout
-            while rest > 0, .now < end {
+        var end = Moment.now + context.configuration.lingerTimeout
+        // What the client has not acknowledged, and until when it must have taken some of that.
+        var (unsent, unsentEnd) = (Int.max, Moment.now + context.configuration.writeTimeout)
+        do throws(StreamError) { try await pair.output.finish() } catch { return }
+        while rest > 0 {
+            let now = Moment.now
+            let left = unsentCount
+            if left > 0 {
+                if left < unsent { unsentEnd = now + context.configuration.writeTimeout }
+                unsent = left
+                end = min(unsentEnd, now + context.configuration.lingerTimeout)
+                if unsentEnd <= now { return }
+            } else if end <= now {
+                return
+            }
+            do throws(StreamError) {
+                try pair.set(.readTimeout, to: max(now.duration(to: end), .milliseconds(1)))
                 let count = try await buffer.fill(from: pair.input)
                 if count == 0 { return }
                 buffer.remove(count)
                 rest -= count
+            } catch  where error == .timedOut {
+                continue
+            } catch {
+                return
             }
-        } catch {
-            // The client is gone or too slow.
-            return
         }
+    }
+
+    /// The number of bytes that the system has still to send.
+    private var unsentCount: Int {
+        var count: CInt = 0
+        let isKnown = pair.output.waitPoint.withDescriptor { ioctl($0, UInt(TIOCOUTQ), &count) == 0 } ?? false
+        return isKnown ? Int(count) : 0
     }
 
     // MARK: Streams
@@ -136,6 +176,21 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
         changeCore { $0.close(stream, code, now: .now) }
     }
 
+    /// Lets other streams send, because the handler of this one does not want to any more.
+    func giveUpSending(_ stream: HTTP2ServerStream) { changeCore { $0.giveUpSending(stream) } }
+
+    /// The number of bytes that the connection has written so far, and of its streams.
+    var progress: (written: Int, streams: Int) { withCore { ($0.written, $0.streamCount) } }
+
+    /// Permits the connection to be long-lived, once for all of its streams; nil at the maximum of such connections.
+    func takePermit() -> LongLivedLimit.Permit? {
+        permit.withLock { permit in
+            let value = permit.value ?? context.longLived.permit()
+            permit.value = value
+            return value
+        }
+    }
+
     /// Waits until something has changed for a stream. The handler counts as waiting until ``endWait(_:)`` is called.
     ///
     /// - Throws: ``StreamError/timedOut``; the error of a task that is cancelled.
@@ -143,8 +198,6 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
         changeCore { $0.setWaiting(true, stream) }
         let wake = await stream.point.wait(.reader, for: .readable, until: .now + limit)
         if case .ready = wake { return }
-        // Others may send instead.
-        changeCore { $0.endTurn(stream) }
         switch wake {
         case .ready: return
         case .timedOut: throw .timedOut

@@ -14,13 +14,21 @@ final class HTTP2ServerStream: @unchecked Sendable {
     let task = HandlerTask()
     /// Whether the handler waits for its client.
     var isWaiting = false
+    /// Whether the handler waits to send more of the response's body.
+    var wantsToSend = false
     /// Whether the client's message is complete.
     var hasEnded = false
     var trailers = HTTPFields()
 
+    /// The memory that the head needs, in bytes.
+    let headSize: Int
+
     init(_ identifier: StreamID, _ request: HTTP2Request, loop: EventLoop) {
         self.identifier = identifier
         self.request = request
+        var size = request.head.target.bytes.count
+        request.head.fields.forEachRawField { name, value in size += name.byteCount + value.byteCount }
+        headSize = size
         point = WaitPoint(loop: loop, only: .reader)
     }
 }

@@ -165,8 +165,8 @@ extension HTTPServerExchange {
             try await carrier.sendWhole(body)
             noteSent(body.count)
         }
-        answer = .whole
         try await carrier.endResponse(HTTPFields(), as: framing)
+        answer = .whole
     }
 
     /// Begins a response whose body follows piece by piece.
@@ -224,8 +224,8 @@ extension HTTPServerExchange {
     private func finishBody(_ trailers: HTTPFields = HTTPFields()) async throws(StreamError) {
         guard case .begun(let body) = answer else { throw .notBegun }
         if case .length(let rest) = body, rest > 0 { throw .responseTooShort(rest) }
-        answer = .whole
         try await carrier.endResponse(trailers, as: body)
+        answer = .whole
     }
 
     /// Makes the head of the response. Returns what follows it.
@@ -268,7 +268,7 @@ extension HTTPServerExchange {
 
     private func takePermit() throws(StreamError) {
         let isPermitted = permit.withLock { permit in
-            permit = permit ?? carrier.context.longLived.permit()
+            permit = permit ?? carrier.takePermit()
             return permit != nil
         }
         if isPermitted { return }

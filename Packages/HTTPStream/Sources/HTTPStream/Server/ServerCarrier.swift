@@ -28,6 +28,9 @@ protocol ServerCarrier: AnyObject {
     /// - Throws: an error for a body that is malformed, too long or too slow, with a ``refusal``, or that of the connection.
     func readBody(upTo limit: Int) async throws(StreamError) -> [UInt8]
 
+    /// Permits the connection to be long-lived; nil at the maximum of such connections.
+    func takePermit() -> LongLivedLimit.Permit?
+
     /// Sets the ``refusal``.
     func refuse(_ refusal: RequestRefusal)
 

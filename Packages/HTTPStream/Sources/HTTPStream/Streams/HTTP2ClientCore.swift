@@ -34,6 +34,7 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     /// When the server sent something last.
     private var lastInput: Moment
     var idleEnd: Moment?
+    let lingerTime = Duration.seconds(1)
     /// Whether a request has used the connection.
     private var hasServed = false
     private var signals: [WaitPoint] = []
@@ -80,6 +81,8 @@ extension HTTP2ClientCore {
         machine.shutDown(now: elapsed(now))
         giveUpQueue()
     }
+
+    mutating func endIdleTime(now: Moment) { drain(now: now) }
 
     mutating func fail(_ error: StreamError, now: Moment) {
         if hasEnded { return }

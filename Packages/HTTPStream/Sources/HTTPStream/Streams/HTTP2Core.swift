@@ -13,6 +13,8 @@ protocol HTTP2Core: ~Copyable, Sendable {
     var phase: HTTP2Phase { get set }
     /// The instant to which the machine's times refer.
     var start: Moment { get }
+    /// How long a connection without streams waits for a peer that does not take its last frames.
+    var lingerTime: Duration { get }
     /// The end of the time for which a connection without streams is kept; of one that drains, for which it waits to write its output.
     var idleEnd: Moment? { get set }
 
@@ -21,6 +23,9 @@ protocol HTTP2Core: ~Copyable, Sendable {
 
     /// Takes no further requests, and ends with the last one.
     mutating func drain(now: Moment)
+
+    /// Ends a connection that nobody has used for long.
+    mutating func endIdleTime(now: Moment)
 
     /// Acts on what has arrived and what has been written.
     mutating func settle(now: Moment)
@@ -51,9 +56,6 @@ enum HTTP2Phase: Sendable {
 }
 
 extension HTTP2Core where Self: ~Copyable {
-    /// How long a connection without streams waits for a peer that does not take its last frames.
-    static var lingerTime: Duration { .seconds(1) }
-
     func elapsed(_ now: Moment) -> Duration { start.duration(to: now) }
 
     var isOpen: Bool { if case .open = phase { true } else { false } }
@@ -82,7 +84,7 @@ extension HTTP2Core where Self: ~Copyable {
 
     /// Acts on deadlines that have passed.
     mutating func act(now: Moment) {
-        if isOpen, let idleEnd, idleEnd <= now { drain(now: now) }
+        if isOpen, let idleEnd, idleEnd <= now { endIdleTime(now: now) }
         // The end of each stream is an event, and the output tells the peer why.
         do throws(HTTP2Error) { try machine.tick(now: elapsed(now)) } catch {}
     }
@@ -111,7 +113,7 @@ extension HTTP2Core where Self: ~Copyable {
         if machine.outputCount == 0 || idleEnd.map({ $0 <= now }) == true {
             phase = .ended(.closed)
         } else {
-            idleEnd = idleEnd ?? now + Self.lingerTime
+            idleEnd = idleEnd ?? now + lingerTime
         }
     }
 }

@@ -1,3 +1,5 @@
+internal import StreamKit
+
 /// The versions of HTTP that a load may use: the value of ``HTTPOptions/versions``.
 @nonexhaustive
 public enum HTTPVersions: Sendable, Hashable {
@@ -22,4 +24,14 @@ public enum HTTPVersions: Sendable, Hashable {
     static let http1Protocol = "http/1.1"
     /// The name of HTTP/2 in ALPN (RFC 9113 §3.2).
     static let http2Protocol = "h2"
+}
+
+extension TLSInformation {
+    /// Whether the connection may carry HTTP/2: with TLS 1.2, only keys that are made for the connection and authenticated encryption are
+    /// permitted (RFC 9113 §9.2.2).
+    var isAdequateForHTTP2: Bool {
+        if version > .tls12 { return true }
+        let hasOwnKeys = cipher.hasPrefix("TLS_ECDHE_") || cipher.hasPrefix("TLS_DHE_")
+        return version == .tls12 && hasOwnKeys && ["_GCM_", "_CCM", "_CHACHA20_"].contains { cipher.contains($0) }
+    }
 }

@@ -344,6 +344,43 @@ import Testing
         }
     }
 
+    @Test("the long-lived exchanges of a connection count as one")
+    func longLivedTogether() async throws {
+        try await HTTP2Client.serving { exchange in
+            try exchange.declareLongLived()
+            try await exchange.begin(HTTPResponse(status: .ok))
+            await exchange.closed()
+        } configuring: {
+            $0.maximumLongLivedConnections = 1
+        } during: { client in
+            let (first, second) = (try await client.request(), try await client.request())
+            try await client.run { $0.response(first) != nil && $0.response(second) != nil }
+            #expect(client.response(first)?.status == .ok && client.response(second)?.status == .ok)
+        }
+    }
+
+    @Test("trailers that cannot be sent leave the response to be ended without them")
+    func forbiddenTrailers() async throws {
+        try await HTTP2Client.serving { exchange in
+            try await exchange.begin(HTTPResponse(status: .ok))
+            try await exchange.write([65])
+            await #expect(throws: StreamError.self) { try await exchange.finish(trailers: ["Content-Length": "1"]) }
+        } during: { client in
+            let stream = try await client.request()
+            try await client.run(toEndOf: stream)
+            #expect(client.text(stream) == "A" && client.failure(stream) == nil)
+        }
+        let text = try await HTTPServer.serving(
+            "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+            answering: { exchange in
+                try await exchange.begin(HTTPResponse(status: .ok))
+                try await exchange.write([65])
+                await #expect(throws: StreamError.self) { try await exchange.finish(trailers: ["Content-Length": "1"]) }
+            },
+            during: { pair in String(decoding: try await pair.input.readAll(limit: 4096), as: UTF8.self) })
+        #expect(text.hasSuffix("1\r\nA\r\n0\r\n\r\n"))
+    }
+
     // MARK: The life of a connection
 
     @Test("an idle connection ends with GOAWAY")
