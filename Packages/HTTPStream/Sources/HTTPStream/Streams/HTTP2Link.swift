@@ -34,6 +34,8 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
     /// The most reads of one turn, before other work of the loop runs.
     private static let readsPerTurn = 4
 
+    /// The most reads after a write has failed: more than the buffer of a socket holds.
+    private static let readsAfterFailure = 256
     let pair: StreamPair
     let key: HTTPConnectionKey
     /// The limits of responses.
@@ -148,17 +150,21 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
 
     private func read(_ state: inout State) {
         for _ in 0..<HTTP2Link.readsPerTurn {
-            if state.isDrained || state.core.isOutputFull { return }
-            let count: Int?
-            do throws(StreamError) {
-                var span = state.input.mutableSpan
-                var memory = span.mutableBytes
-                count = try pair.input.tryRead(into: &memory)
-            } catch {
-                return state.core.fail(error, now: .now)
-            }
-            state.isDrained = count == nil || count == 0
-            if let count { HTTP2Link.pass(state.input, count, to: &state.core) }
+            if state.isDrained || state.core.isOutputFull || !readOnce(&state) { return }
+        }
+    }
+
+    /// Reads what there is. Returns whether there may be more.
+    private func readOnce(_ state: inout State) -> Bool {
+        if state.core.hasEnded { return false }
+        let count: Int?
+        do throws(StreamError) {
+            var span = state.input.mutableSpan
+            var memory = span.mutableBytes
+            count = try pair.input.tryRead(into: &memory)
+        } catch {
+            state.core.fail(error, now: .now)
+            return false
         }
     }
 
@@ -178,6 +184,9 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
             }
             state.hasUnflushed = try !pair.output.tryFlush()
         } catch {
+        state.isDrained = count == nil || count == 0
+        if let count { HTTP2Link.pass(state.input, count, to: &state.core) }
+        return !state.isDrained
             state.core.fail(error, now: .now)
         }
     }
@@ -196,6 +205,9 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
         {
             handle(wake, &state)
         }
+            // What the server has sent before it closed the connection tells which requests it has processed.
+            var reads = 0
+            while reads < HTTP2Link.readsAfterFailure, readOnce(&state) { reads += 1 }
     }
 
     private func handle(_ wake: Wake, _ state: inout State) {

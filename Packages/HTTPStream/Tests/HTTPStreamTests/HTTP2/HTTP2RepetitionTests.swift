@@ -87,6 +87,22 @@ import Testing
 
     @Test("a stream up to the last one of GOAWAY goes on, while others use another connection")
     func draining() async throws {
+    /// The server has gone, so a write fails; what it sent before tells that the request was not processed.
+    @Test("GOAWAY is obeyed although the server has closed the connection while the request was sent")
+    func goAwayBeforeFailedWrite() async throws {
+        // The body is sent while the server closes.
+        let body = [UInt8](repeating: 1, count: 60_000)
+        for _ in 0..<20 {
+            let server = HTTP2Peer { (machine, event, connection) in
+                if case .request = event, connection == 1 { return .close(HTTP2Peer.goAway(last: 0)) }
+                if case .ended(let stream) = event { try machine.answer(stream) }
+                return nil
+            }
+            #expect(try await load(server.stream(.post, body: .bytes(body))) == .ok)
+            #expect(server.requests.map(\.connection) == [1, 2])
+        }
+    }
+
         let server = HTTP2Peer { (machine, event, connection) in
             guard case .request(let stream, let request) = event else { return nil }
             if request.head.target.path == "/first" {
