@@ -363,7 +363,8 @@ extension HTTP2Exchange {
             repetition = .elsewhere
         } else if failure.processing == .notProcessed {
             repetition = failure.code == .refusedStream ? .afterPause : .again
-        } else if case .connection = failure.cause, line.isReused, response == nil, machine.interimCount == 0,
+        } else if case .connection = failure.cause, line.isReused || link.hasAnswered, response == nil,
+            machine.interimCount == 0,
             method.isIdempotent
         {
             // The server may have closed the connection while it was idle.

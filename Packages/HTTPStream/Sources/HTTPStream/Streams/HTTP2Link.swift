@@ -81,6 +81,9 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
 
     /// Ends the connection: at once without streams, otherwise with the last one.
     ///
+    /// Whether the server has answered a request.
+    var hasAnswered: Bool { state.withLock { $0.core.hasAnswered } }
+
     /// - Parameter unlessPooled: leaves a connection alone that a pool keeps.
     func drain(unlessPooled: Bool = false) {
         withState { $0.core.drain(unlessPooled: unlessPooled, now: .now) }

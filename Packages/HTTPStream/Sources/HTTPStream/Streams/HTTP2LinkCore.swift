@@ -48,6 +48,8 @@ struct HTTP2LinkCore: ~Copyable, Sendable {
     private var idleEnd: Moment?
     /// Whether a request has used the connection.
     private var hasServed = false
+    /// Whether the server has answered a request.
+    private(set) var hasAnswered = false
     private var signals: [WaitPoint] = []
     private let start: Moment
     private let idleTime: Duration?
@@ -328,6 +330,7 @@ extension HTTP2LinkCore {
         case .interim(let identifier, let head), .response(let identifier, let head):
             change(identifier) { $0.heads.append(head) }
         case .readable(let identifier): change(identifier) { $0.isReadable = true }
+            hasAnswered = true
         case .trailers(let identifier, let trailers): change(identifier) { $0.trailers = trailers }
         case .ended(let identifier): change(identifier) { $0.hasEnded = true }
         case .reset(let identifier, var failure):

@@ -154,6 +154,21 @@ import Testing
     }
 
     @Test("a server that demands HTTP/1.1 does not get it from a load that permits HTTP/2 alone")
+    @Test("the first request of a connection is sent again if others were answered before the connection ended")
+    func lostFirstRequest() async throws {
+        let server = HTTP2Peer { (machine, event, connection) in
+            guard case .ended(let stream) = event, connection > 1 || stream != StreamID(1) else { return nil }
+            try machine.answer(stream)
+            return connection == 1 ? .finish() : nil
+        }
+        let first = try server.stream()
+        let answer = Task { try await load(first) }
+        while server.requests.isEmpty, !Task.isCancelled { await Task.yield() }
+        #expect(try await load(server.stream(.post, body: .bytes([1]))) == .ok)
+        #expect(try await answer.value == .ok)
+        #expect(server.requests.map(\.connection) == [1, 1, 2])
+    }
+
     func requiresHTTP1() async throws {
         let server = HTTP2Peer { (machine, event, _) in
             if case .request(let stream, _) = event { machine.close(stream, code: .http11Required, now: .zero) }
