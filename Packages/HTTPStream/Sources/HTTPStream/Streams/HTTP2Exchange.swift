@@ -331,7 +331,8 @@ extension HTTP2Exchange {
             if machine.response == .body { try machine.endResponse() }
         }
         leave()
-        return .ended(line, isReusable: true)
+        // The source of a request that goes on is closed by whoever gives up the connection.
+        return .ended(line, isReusable: sender.isDone)
     }
 
     // MARK: Failures
