@@ -398,6 +398,7 @@ extension HTTP1Exchange {
     /// Payload is read directly into the caller's memory, not into the buffer.
     var fillsBuffer: Bool { machine.response != .body || body.isCoded || body.expectedPayloadCount == 0 }
 
+    var streamPlace: StreamPlace? { nil }
     var queueProgress: Int { 0 }
     var isSending: Bool { if case .sending = phase { true } else { false } }
     var bytesSent: Int { sender.bytesSent }

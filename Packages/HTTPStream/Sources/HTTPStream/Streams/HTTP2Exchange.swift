@@ -402,6 +402,7 @@ extension HTTP2Exchange {
     var input: (any CarrierInput)? { nil }
     var fillsBuffer: Bool { false }
 
+    var streamPlace: StreamPlace? { link.place(of: stream) }
     var queueProgress: Int { link.sentCount }
 
     var isSending: Bool {

@@ -2,6 +2,7 @@ internal import EventLoops
 internal import HTTP2
 internal import HTTPMessage
 internal import StreamKit
+internal import Synchronization
 
 /// A connection of HTTP/2, which any number of requests share.
 ///
@@ -33,9 +34,13 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
     private static let readSize = 64 * 1024
     /// The most reads of one turn, before other work of the loop runs.
     private static let readsPerTurn = 4
-
     /// The most reads after a write has failed: more than the buffer of a socket holds.
     private static let readsAfterFailure = 256
+
+    private static let lastNumber = Atomic(0)
+
+    /// The number of the connection among those of the process, for reports.
+    private let number = HTTP2Link.lastNumber.add(1, ordering: .relaxed).newValue
     let pair: StreamPair
     let key: HTTPConnectionKey
     /// The limits of responses.
@@ -76,14 +81,14 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
     /// Whether no request uses the connection, which is open.
     var isIdle: Bool { state.withLock { $0.core.isIdle } }
 
+    /// Whether the server has answered a request.
+    var hasAnswered: Bool { state.withLock { $0.core.hasAnswered } }
+
     /// The error that has ended the connection; nil while it lasts.
     var error: StreamError? { state.withLock { $0.core.error } }
 
     /// Ends the connection: at once without streams, otherwise with the last one.
     ///
-    /// Whether the server has answered a request.
-    var hasAnswered: Bool { state.withLock { $0.core.hasAnswered } }
-
     /// - Parameter unlessPooled: leaves a connection alone that a pool keeps.
     func drain(unlessPooled: Bool = false) {
         withState { $0.core.drain(unlessPooled: unlessPooled, now: .now) }
@@ -130,6 +135,16 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
         state.withLock { _ in body(stream) }
     }
 
+    /// Where a request was sent; nil before it was.
+    func place(of stream: HTTP2Stream) -> StreamPlace? {
+        withStream(stream) { [number] stream in
+            guard let id = stream.identifier, let start = stream.queuedAt, let opened = stream.start else { return nil }
+            return StreamPlace(
+                stream: Int(id.rawValue), connection: number, others: stream.others, start: start,
+                time: start.duration(to: opened))
+        }
+    }
+
     // MARK: The loop
 
     /// Called when the connection may be readable or accept bytes, and when a layer below announces its end, possibly by a thread that
@@ -169,6 +184,9 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
             state.core.fail(error, now: .now)
             return false
         }
+        state.isDrained = count == nil || count == 0
+        if let count { HTTP2Link.pass(state.input, count, to: &state.core) }
+        return !state.isDrained
     }
 
     // Apart, because the compiler would take the span of the input for an access to the whole state.
@@ -187,9 +205,9 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
             }
             state.hasUnflushed = try !pair.output.tryFlush()
         } catch {
-        state.isDrained = count == nil || count == 0
-        if let count { HTTP2Link.pass(state.input, count, to: &state.core) }
-        return !state.isDrained
+            // What the server has sent before it closed the connection tells which requests it has processed.
+            var reads = 0
+            while reads < HTTP2Link.readsAfterFailure, readOnce(&state) { reads += 1 }
             state.core.fail(error, now: .now)
         }
     }
@@ -208,9 +226,6 @@ final class HTTP2Link: Watcher, @unchecked Sendable {
         {
             handle(wake, &state)
         }
-            // What the server has sent before it closed the connection tells which requests it has processed.
-            var reads = 0
-            while reads < HTTP2Link.readsAfterFailure, readOnce(&state) { reads += 1 }
     }
 
     private func handle(_ wake: Wake, _ state: inout State) {

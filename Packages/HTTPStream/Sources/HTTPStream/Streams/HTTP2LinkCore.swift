@@ -154,6 +154,7 @@ extension HTTP2LinkCore {
         _ request: HTTP2Request, endsHere: Bool, as stream: HTTP2Stream, now: Moment
     ) throws(HTTP2LinkFailure) {
         try requireOpen()
+        stream.queuedAt = now
         queue.append(QueuedRequest(request: request, endsHere: endsHere, stream: stream))
         sendQueued(now: now)
     }
@@ -186,6 +187,7 @@ extension HTTP2LinkCore {
                 stream.identifier = identifier
                 stream.isRequestEnded = next.endsHere
                 stream.start = now
+                stream.others = streams.count
                 stream.headEnd = written + machine.outputCount
                 streams[identifier] = stream
                 hasServed = true
@@ -328,9 +330,9 @@ extension HTTP2LinkCore {
         }
         switch event {
         case .interim(let identifier, let head), .response(let identifier, let head):
+            hasAnswered = true
             change(identifier) { $0.heads.append(head) }
         case .readable(let identifier): change(identifier) { $0.isReadable = true }
-            hasAnswered = true
         case .trailers(let identifier, let trailers): change(identifier) { $0.trailers = trailers }
         case .ended(let identifier): change(identifier) { $0.hasEnded = true }
         case .reset(let identifier, var failure):

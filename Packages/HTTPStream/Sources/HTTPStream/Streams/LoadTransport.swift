@@ -434,7 +434,8 @@ extension LoadTransport {
             case StreamProperty<Int64>.httpBodyBytesSent.name: load.state.bodyBytesSent
             case StreamProperty<Int64>.httpBodyLength.name: load.state.bodyLength
             case StreamProperty<String>.httpRemainingContentCoding.name: load.state.remainingContentCoding
-            case StreamProperty<ConnectionReport>.report.name: load.log.report(load.state.response, load.fetch)
+            case StreamProperty<ConnectionReport>.report.name:
+                load.log.report(load.state.response, load.fetch, load.state.carrier?.streamPlace)
             case StreamProperty<TLSInformation>.tlsInformation.name:
                 load.state.pairToOrigin?[.tlsInformation] ?? load.extras?.tls
             case StreamProperty<Bool>.urlDemandsTLS.name: load.fetch.url?.scheme?.lowercased() == "https"
