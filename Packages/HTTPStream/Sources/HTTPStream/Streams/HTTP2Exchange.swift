@@ -331,7 +331,7 @@ extension HTTP2Exchange {
             if machine.response == .body { try machine.endResponse() }
         }
         leave()
-        // The source of a request that goes on is closed by whoever gives up the connection.
+        // Giving up the connection closes the source of a request that goes on.
         return .ended(line, isReusable: sender.isDone)
     }
 

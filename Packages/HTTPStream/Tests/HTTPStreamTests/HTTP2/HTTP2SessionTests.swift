@@ -20,7 +20,7 @@ import Testing
     // MARK: Redirects
 
     @Test(
-        "redirects use the same connection: with the body or without it, with a body that nobody reads, and to another origin"
+        "redirects use the same connection: with the body or without it, with an unread body, and to another origin"
     )
     func redirects() async throws {
         let unread = [UInt8](repeating: 1, count: 3 << 20)
@@ -67,7 +67,7 @@ import Testing
         }
         let last = try #require(server.requests.last?.request.head)
         #expect(last.fields[.host] == "other.example.org" && last.fields[.contentLength] == nil)
-        // What is left of a body that nobody reads is not transferred: 256 KiB are the window of its stream.
+        // The rest of an unread body is not transferred: 256 KiB are the window of its stream.
         let resets = server.events.compactMap { event -> ErrorCode? in
             if case .reset(StreamID(3), let failure) = event { failure.code } else { nil }
         }
