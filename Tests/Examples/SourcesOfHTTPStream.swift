@@ -45,5 +45,7 @@ enum SourcesOfHTTPStream {
         get { preconditionFailure("only compiled") }
         set {}
     }
+    static var options: HTTPOptions { HTTPOptions() }
+    static func question(after answer: [UInt8]) -> [UInt8]? { nil }
     static func readPassword() -> String { "" }
 }

@@ -216,7 +216,7 @@ extension DiagnosisTarget {
                 host = host ?? "\(address)"
                 number = number ?? port
             case .tls: isSecure = true
-            case .connect, .proxy, .request: break
+            case .connect, .proxy, .stream, .request: break
             }
         }
         if case .ip(let address, let port)? = address {

@@ -24,6 +24,9 @@ public struct ConnectionReport: Sendable, Hashable {
         case proxy(String, String)
         /// Performs a TLS handshake, with the peer's name if it is known.
         case tls(String?)
+        /// Waits for a stream of a connection of HTTP/2, which requests share: the number of the stream, that of the connection among those
+        /// of the process, and how many other requests used it then.
+        case stream(Int, connection: Int, others: Int)
         /// Sends a request and waits for the head of the response: the method, and the URL without credentials.
         case request(String, String)
     }
@@ -108,6 +111,8 @@ extension ConnectionReport.Kind: CustomStringConvertible {
         case .connect(let address): "connect \(address)"
         case .proxy(let kind, let hostAndPort): "\(kind) proxy \(hostAndPort)"
         case .tls(let name): "TLS \(name ?? "without a name")"
+        case .stream(let stream, let connection, let others):
+            "stream \(stream) on connection \(connection) (h2), \(others) other\(others == 1 ? "" : "s")"
         case .request(let method, let url): "\(method) \(url)"
         }
     }

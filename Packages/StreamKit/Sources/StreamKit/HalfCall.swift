@@ -135,8 +135,17 @@ extension HalfCall {
 
     /// A step of waiting until a transfer would not wait.
     func untilReady(after wake: Wake?, _ deadline: Moment?) throws(StreamError) -> CallStep {
+        try untilReady(or: { false }, after: wake, deadline)
+    }
+
+    /// A step of waiting until a transfer would not wait, or something else has happened.
+    func untilReady(
+        or isOver: () -> Bool, after wake: Wake?, _ deadline: Moment?
+    ) throws(StreamError) -> CallStep {
         try step(after: wake, until: deadline) { () throws(StreamError) in
-            try StreamSide(connection, half).poll()
+            let attempt = try StreamSide(connection, half).poll()
+            if case .wouldBlock = attempt, isOver() { return .moved(1) }
+            return attempt
         }
     }
 

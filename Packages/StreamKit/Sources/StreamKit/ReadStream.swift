@@ -59,6 +59,33 @@ extension ReadStream {
     }
 }
 
+extension ReadStream {
+    /// Waits until a read would not wait, or `isOver` is true. Consumes nothing.
+    ///
+    /// For a transport that tells more than bytes, such as the head of an HTTP response: the stream's `response()` waits for that, and not
+    /// for the body.
+    ///
+    /// - Parameter isOver: called after each event of the transport, without any lock.
+    /// - Throws: as `ready()`.
+    public nonisolated(nonsending) func ready(or isOver: () -> Bool) async throws(StreamError) {
+        let call = try HalfCall(side, isTransfer: false)
+        _ = try await call.suspend { (wake, deadline) throws(StreamError) in
+            try call.untilReady(or: isOver, after: wake, deadline)
+        }
+    }
+
+    /// Waits on the calling thread until a read would not wait, or `isOver` is true. Consumes nothing.
+    ///
+    /// - Parameter isOver: called after each event of the transport, without any lock.
+    @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
+    public func ready(or isOver: () -> Bool) throws(StreamError) {
+        let call = try HalfCall(side, isTransfer: false)
+        _ = try call.block { (wake, deadline) throws(StreamError) in
+            try call.untilReady(or: isOver, after: wake, deadline)
+        }
+    }
+}
+
 // MARK: - Sources
 
 extension ReadStream {

@@ -6,7 +6,7 @@ import Peers
 import Testing
 
 /// The implementations that serve HTTP/2 without mistakes.
-let honestServers: [HTTP2Server.Implementation] = [.nghttpd, .nginx, .apache, .hypercorn]
+let honestServers: [HTTP2Server.Implementation] = [.nghttpd, .nginx, .apache, .hypercorn, .node]
 
 /// Runs a test with a server, which has the file `hello`.
 func withServer(

@@ -7,7 +7,7 @@ import Testing
     /// nginx with a small window refuses a request with a body that arrives before its settings are acknowledged.
     @Test(
         "bodies of 5 MB, of known and of unknown length",
-        arguments: [HTTP2Server.Implementation.nghttpd, .nginx, .hypercorn], [false, true])
+        arguments: [HTTP2Server.Implementation.nghttpd, .nginx, .hypercorn, .node], [false, true])
     func uploads(_ implementation: HTTP2Server.Implementation, isSecure: Bool) async throws {
         let bytes = patterned(5_000_000)
         let bodies: [HTTPBody] = [
@@ -24,7 +24,7 @@ import Testing
                 let response = try await session.load(request, body: body)
                 #expect(response.version == .http20)
                 switch implementation {
-                case .nghttpd:
+                case .nghttpd, .node:
                     let isWhole = response.body == bytes
                     #expect(response.status == .ok && isWhole)
                 case .nginx:
@@ -38,7 +38,7 @@ import Testing
 
     @Test(
         "coded bodies, HEAD, 204, redirects and cookies",
-        arguments: [HTTP2Server.Implementation.nginx, .apache, .hypercorn],
+        arguments: [HTTP2Server.Implementation.nginx, .apache, .hypercorn, .node],
         [false, true])
     func messages(_ implementation: HTTP2Server.Implementation, isSecure: Bool) async throws {
         try await withServer(implementation, isSecure: isSecure) { server in
@@ -75,12 +75,15 @@ import Testing
 
     @Test("trailers and interim responses", arguments: [false, true])
     func trailers(isSecure: Bool) async throws {
-        try await withServer(.nghttpd, isSecure: isSecure) { server in
-            let stream = try ReadStream(
-                request: HTTPRequest(method: .get, url: url(server.url("/hello"))),
-                options: makeOptions(isSecure: isSecure))
-            #expect(try await readToEnd(stream, .task) == Array("hello\n".utf8))
-            #expect(stream[.httpTrailers]?["X-Trailer"] == "tail")
+        for (implementation, body) in [(HTTP2Server.Implementation.nghttpd, nil), (.node, HTTPBody.bytes([1, 2]))] {
+            try await withServer(implementation, isSecure: isSecure) { server in
+                let stream = try ReadStream(
+                    request: HTTPRequest(method: body == nil ? .get : .post, url: url(server.url("/hello"))),
+                    body: body,
+                    options: makeOptions(isSecure: isSecure))
+                #expect(try await readToEnd(stream, .task) == (body == nil ? Array("hello\n".utf8) : [1, 2]))
+                #expect(stream[.httpTrailers]?["X-Trailer"] == "tail")
+            }
         }
         try await withServer(.faults, isSecure: isSecure) { server in
             for style in Style.allCases {

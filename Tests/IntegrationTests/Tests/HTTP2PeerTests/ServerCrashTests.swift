@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ServerCrashTests {
     @Test(
         "loads fail when the server ends within a body, and the next one has a new connection",
-        arguments: [HTTP2Server.Implementation.nghttpd, .nginx, .apache], [false, true])
+        arguments: [HTTP2Server.Implementation.nghttpd, .nginx, .apache, .node], [false, true])
     func withinBody(_ implementation: HTTP2Server.Implementation, isSecure: Bool) async throws {
         try await withServer(implementation, isSecure: isSecure) { server in
             // More than the client's windows and the buffers of the sockets hold.

@@ -27,7 +27,7 @@ import Testing
 
     @Test(
         "a body of 20 MB arrives while another one is not read",
-        arguments: [HTTP2Server.Implementation.nghttpd, .nginx, .apache], [false, true])
+        arguments: [HTTP2Server.Implementation.nghttpd, .nginx, .apache, .node], [false, true])
     func unreadBody(_ implementation: HTTP2Server.Implementation, isSecure: Bool) async throws {
         try await withServer(implementation, isSecure: isSecure) { server in
             let large = patterned(20_000_000)

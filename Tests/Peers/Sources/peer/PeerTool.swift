@@ -66,6 +66,7 @@ import Peers
         case "websockets": WebSocketServer(.websockets)
         case "tornado": WebSocketServer(.tornado)
         case "nghttpd": HTTP2Server(.nghttpd, isSecure: true)
+        case "node": HTTP2Server(.node, isSecure: true)
         case "hypercorn": HTTP2Server(.hypercorn, isSecure: true)
         case "http2-faults": HTTP2Server(.faults, isSecure: true)
         case "tls": OpenSSLServer(.statusPage)

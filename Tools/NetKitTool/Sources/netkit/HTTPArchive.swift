@@ -28,6 +28,7 @@ enum HTTPArchive {
             "response": response(hop, bytes: bytes), "timings": timings, "comment": hop.cause.rawValue,
         ]
         entry["serverIPAddress"] = hop.address.map(ipAddress)
+        for case .stream(_, let connection, _) in hop.steps.map(\.kind) { entry["connection"] = "\(connection)" }
         return entry
     }
 
@@ -74,7 +75,7 @@ enum HTTPArchive {
         timings["connect"] = span {
             switch $0 {
             case .connect, .proxy, .tls: true
-            case .lookup, .request: false
+            case .lookup, .stream, .request: false
             }
         }
         timings["wait"] = max(0, span { if case .request = $0 { true } else { false } })

@@ -219,6 +219,11 @@ enum JSONOutput {
                 "step": step.kind.description, "start": step.start / .seconds(1), "outcome": step.outcome.description,
             ]
             facts["seconds"] = step.time.map { $0 / .seconds(1) }
+            if case .stream(let stream, let connection, let others) = step.kind {
+                facts["stream"] = stream
+                facts["connection"] = connection
+                facts["others"] = others
+            }
             return facts
         }
     }

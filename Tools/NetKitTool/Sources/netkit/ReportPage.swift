@@ -83,6 +83,7 @@ enum ReportPage {
         case .connect: kind = "connect"
         case .proxy: kind = "proxy"
         case .tls: kind = "tls"
+        case .stream: kind = "waiting"
         case .request: (kind, label) = ("waiting", "waiting")
         }
         return row(

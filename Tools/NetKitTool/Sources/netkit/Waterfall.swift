@@ -121,7 +121,7 @@ struct Waterfall {
         case (_, .connect): .yellow
         case (_, .proxy): .magenta
         case (_, .tls): .magenta
-        case (_, .request): .blue
+        case (_, .stream), (_, .request): .blue
         }
     }
 

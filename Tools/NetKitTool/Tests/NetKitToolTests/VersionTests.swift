@@ -67,8 +67,14 @@ import Testing
         #expect(lines.contains { $0.hasPrefix("waiting ") && $0.hasSuffix("HTTP/2 200 OK") }, "\(run.text)")
         let object = try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
         let hops = try #require(object?["hops"] as? [[String: Any]])
+        let steps = try #require(hops.first?["steps"] as? [[String: Any]])
+        let place = try #require(steps.first { $0["stream"] != nil })
+        #expect(place["stream"] as? Int == 1 && place["connection"] as? Int == 1 && place["others"] as? Int == 0)
+        #expect(place["step"] as? String == "stream 1 on connection 1 (h2), 0 others")
+        #expect(lines.contains { $0.hasPrefix("stream 1 on connection 1 (h2)") }, "\(run.text)")
         #expect(object?["version"] as? String == "HTTP/2" && hops.map { $0["version"] as? String } == ["HTTP/2"])
         let files = try [har, page, heads].map { try String(contentsOfFile: $0, encoding: .utf8) }
+        #expect(files[0].contains(#""connection":"1""#) && files[1].contains("stream 1 on connection 1 (h2), 0 others"))
         #expect(files[2].hasPrefix("HTTP/2 200 \r\n") && files[0].contains(#""httpVersion":"HTTP/2""#))
         #expect((files + [run.text]).allSatisfy { !$0.contains("HTTP/2.0") }, "\(files) \(run.text)")
     }

@@ -267,6 +267,7 @@ extension HTTP1Exchange {
     }
 
     var response: HTTPResponse? { messages.response }
+    var streamPlace: StreamPlace? { nil }
     var queueProgress: Int { 0 }
     var isSending: Bool { if case .sending = phase { !isOver } else { false } }
     var bytesSent: Int { messages.sender.bytesSent }

@@ -37,6 +37,8 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     let lingerTime = Duration.seconds(1)
     /// Whether a request has used the connection.
     private var hasServed = false
+    /// Whether the server has answered a request.
+    private(set) var hasAnswered = false
     private var signals: [WaitPoint] = []
     let start: Moment
     /// How long the connection outlives its streams; nil if no pool keeps it.
@@ -122,6 +124,7 @@ extension HTTP2ClientCore {
         _ request: HTTP2Request, endsHere: Bool, as stream: HTTP2Stream, now: Moment
     ) throws(HTTP2LinkFailure) {
         try requireOpen()
+        stream.queuedAt = now
         queue.append(QueuedRequest(request: request, endsHere: endsHere, stream: stream))
         sendQueued(now: now)
     }
@@ -154,6 +157,7 @@ extension HTTP2ClientCore {
                 stream.identifier = identifier
                 stream.isRequestEnded = next.endsHere
                 stream.start = now
+                stream.others = streams.count
                 stream.headEnd = written + machine.outputCount
                 streams[identifier] = stream
                 hasServed = true
@@ -261,6 +265,7 @@ extension HTTP2ClientCore {
         }
         switch event {
         case .interim(let identifier, let head), .response(let identifier, let head):
+            hasAnswered = true
             change(identifier) { $0.heads.append(head) }
         case .readable(let identifier): change(identifier) { $0.isReadable = true }
         case .trailers(let identifier, let trailers): change(identifier) { $0.trailers = trailers }

@@ -2,6 +2,7 @@ internal import EventLoops
 internal import HTTP2
 internal import HTTPMessage
 internal import StreamKit
+internal import Synchronization
 
 /// A connection of HTTP/2 that loads share.
 ///
@@ -10,6 +11,10 @@ internal import StreamKit
 final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     // Unchecked only as a subclass of Watcher: everything here is constant.
 
+    private static let lastNumber = Atomic(0)
+
+    /// The number of the connection among those of the process, for reports.
+    private let number = HTTP2ClientLink.lastNumber.add(1, ordering: .relaxed).newValue
     let key: HTTPConnectionKey
     /// The limits of responses.
     let limits: HTTPLimits
@@ -64,6 +69,9 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
         }
     }
 
+    /// Whether the server has answered a request.
+    var hasAnswered: Bool { withCore { $0.hasAnswered } }
+
     /// The number of requests sent so far.
     var sentCount: Int { withCore { $0.sentCount } }
 
@@ -90,5 +98,15 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     /// Reads what is known of a stream.
     func withStream<Result: Sendable>(_ stream: HTTP2Stream, _ body: (HTTP2Stream) -> Result) -> Result {
         withCore { _ in body(stream) }
+    }
+
+    /// Where a request was sent; nil before it was.
+    func place(of stream: HTTP2Stream) -> StreamPlace? {
+        withStream(stream) { [number] stream in
+            guard let id = stream.identifier, let start = stream.queuedAt, let opened = stream.start else { return nil }
+            return StreamPlace(
+                stream: Int(id.rawValue), connection: number, others: stream.others, start: start,
+                time: start.duration(to: opened))
+        }
     }
 }

@@ -236,7 +236,8 @@ extension HTTP2Exchange {
         try messages.endResponse()
         guard let connection else { throw CarrierFailure(.closed, of: .connection) }
         leave()
-        return .ended(connection, isReusable: true)
+        // Giving up the connection closes the source of a request that goes on.
+        return .ended(connection, isReusable: messages.sender.isDone)
     }
 
     // MARK: Failures
@@ -268,7 +269,7 @@ extension HTTP2Exchange {
             repetition = .elsewhere
         } else if failure.processing == .notProcessed {
             repetition = failure.code == .refusedStream ? .afterPause : .again
-        } else if case .connection = failure.cause, connection?.isReused == true, !messages.hasBegunResponse,
+        } else if case .connection = failure.cause, connection?.isReused == true || link.hasAnswered, !messages.hasBegunResponse,
             method.isIdempotent
         {
             // The server may have closed the connection while it was idle.
@@ -295,6 +296,7 @@ extension HTTP2Exchange {
     var fillsBuffer: Bool { false }
 
     var response: HTTPResponse? { messages.response }
+    var streamPlace: StreamPlace? { link.place(of: stream) }
     var queueProgress: Int { link.sentCount }
 
     var isSending: Bool {

@@ -40,6 +40,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     private static var readSizes: ClosedRange<Int> { 4 * 1024...64 * 1024 }
     /// The most bytes that the core receives before other work of the loop may run: a peer can send a thousand frames in them.
     private static var pieceSize: Int { 8 * 1024 }
+    /// The most pieces that are read after a write has failed: more than the buffer of a socket holds.
+    private static var piecesAfterFailure: Int { 2048 }
 
     let pair: StreamPair
     let loop: EventLoop
@@ -104,16 +106,25 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     private func read(_ state: inout State) {
         repeat {
-            if state.core.isOutputFull { return }
-            if state.unread.isEmpty {
-                if state.isDrained { return }
-                guard let count = fill(&state) else { return }
-                if count == 0 { return state.core.receive(RawSpan(), now: .now) }
-            }
-            let piece = state.unread.prefix(HTTP2Link.pieceSize)
-            state.unread = piece.endIndex..<state.unread.upperBound
-            HTTP2Link.pass(state.input, piece, to: &state.core)
+            if state.core.isOutputFull || !readPiece(&state) { return }
         } while !loop.isShareSpent
+    }
+
+    /// Lets the core receive the next piece of the input. Returns whether there may be more.
+    private func readPiece(_ state: inout State) -> Bool {
+        if state.core.hasEnded { return false }
+        if state.unread.isEmpty {
+            if state.isDrained { return false }
+            guard let count = fill(&state) else { return false }
+            if count == 0 {
+                state.core.receive(RawSpan(), now: .now)
+                return false
+            }
+        }
+        let piece = state.unread.prefix(HTTP2Link.pieceSize)
+        state.unread = piece.endIndex..<state.unread.upperBound
+        HTTP2Link.pass(state.input, piece, to: &state.core)
+        return state.hasInput
     }
 
     /// Reads as many bytes as there are, up to the size of the input. Returns their number, 0 at the end; nil if there are none, or the
@@ -154,6 +165,9 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             }
             state.hasUnflushed = try !pair.output.tryFlush()
         } catch {
+            // What the peer has sent before it closed the connection tells which requests it has processed.
+            var pieces = 0
+            while pieces < HTTP2Link.piecesAfterFailure, readPiece(&state) { pieces += 1 }
             state.core.fail(error, now: .now)
         }
     }

@@ -12,6 +12,10 @@ final class HTTP2Stream: @unchecked Sendable {
     var identifier: StreamID?
     /// Why HTTP/2 cannot carry the request.
     var refusal: HTTP2Error?
+    /// When the request was ready to be sent.
+    var queuedAt: Moment?
+    /// The number of other streams when this one was opened.
+    var others = 0
     /// When the request was sent.
     var start: Moment?
     /// The position behind the head of the request in all that the connection writes.

@@ -71,6 +71,35 @@ public struct HTTPBody: Sendable {
         HTTPBody(source: .once(stream), length: length)
     }
 
+    /// A body of the chunks of an async sequence, which can be sent only once, as in ``stream(once:length:)``.
+    ///
+    /// The load iterates the sequence while it sends the request and receives the response, and waits before the next chunk while the
+    /// server takes no bytes. Over HTTP/2 the response can arrive meanwhile, so that each chunk may depend on what the server has said:
+    ///
+    /// ```swift
+    /// let (questions, asking) = AsyncStream.makeStream(of: [UInt8].self)
+    /// let stream = try ReadStream(request: request, body: .chunks(questions), options: options)
+    /// try stream.open()
+    /// asking.yield(Array("first".utf8))
+    /// for try await answer in stream.chunks() {
+    ///     guard let next = question(after: answer) else { break }
+    ///     asking.yield(next)
+    /// }
+    /// asking.finish()
+    /// ```
+    ///
+    /// If the load ends first, the task that iterates the sequence is cancelled. If the sequence throws, the load fails: with the error itself
+    /// if that is a `StreamError`, otherwise with it as `underlying`.
+    ///
+    /// - Parameters:
+    ///   - chunks: the sequence.
+    ///   - length: the number of bytes in all chunks, as in ``stream(length:_:)``.
+    public static func chunks<Chunks: AsyncSequence & Sendable>(
+        _ chunks: Chunks, length: Int64? = nil
+    ) -> HTTPBody where Chunks.Element == [UInt8] {
+        .stream(once: ReadStream(transport: ChunkSource(chunks, loop: .shared)), length: length)
+    }
+
     /// A form, whose files are read while it is sent. A request without `Content-Type` gets that of the form.
     public static func multipart(_ form: MultipartForm) -> HTTPBody {
         let parts = form.encodedParts

@@ -74,6 +74,8 @@ protocol HTTPCarrier: AnyObject, Sendable {
     var connection: HTTPConnection? { get }
     /// The head of the final response, once it has arrived; without the URL, which a carrier does not know.
     var response: HTTPResponse? { get }
+    /// Where the request was sent, if others share the connection.
+    var streamPlace: StreamPlace? { get }
     /// The number of requests that have been sent before this one while it waits for the connection; it does not change for other
     /// requests.
     var queueProgress: Int { get }
@@ -104,6 +106,28 @@ protocol HTTPCarrier: AnyObject, Sendable {
     var droppedTrailers: HTTPFields { get }
     /// The request as it was sent, with this URL.
     func sentRequest(at url: URL) -> HTTPRequest?
+}
+
+/// A stream of a connection that requests share.
+struct StreamPlace: Sendable {
+    /// The number of the stream.
+    let stream: Int
+    /// The number of the connection among those of the process.
+    let connection: Int
+    /// The number of requests that used the connection when the stream was opened.
+    let others: Int
+    /// When the request was ready to be sent.
+    let start: Moment
+    /// How long it waited for the stream.
+    let time: Duration
+
+    /// The step of a report that began at `start`.
+    func step(since origin: Moment) -> ConnectionReport.Step {
+        .init(
+            kind: .stream(stream, connection: connection, others: others), start: origin.duration(to: start),
+            time: time,
+            outcome: .succeeded("opened"))
+    }
 }
 
 /// The input of a carrier's connection, lent to a thread that waits.

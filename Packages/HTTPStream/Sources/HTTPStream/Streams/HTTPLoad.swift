@@ -244,7 +244,7 @@ extension HTTPLoad {
             noteAnswer(carrier)
             fetch.spendBody(by: carrier)
             if verdict == .crossed, let connection = carrier.connection, connection.isReused, !fetch.hasSpentBody {
-                log.keepRequest(fetch, answer: carrier.response)
+                log.keepRequest(fetch, answer: carrier.response, carrier.streamPlace)
                 try sendAgain(withoutReuseOf: connection, carrier)
                 return nil
             }
@@ -279,7 +279,7 @@ extension HTTPLoad {
         case .ended(let connection, let isReusable):
             if let connection { release(connection, discard.carrier, isReusable: isReusable) }
         }
-        log.keepRequest(fetch, answer: discard.carrier.response)
+        log.keepRequest(fetch, answer: discard.carrier.response, discard.carrier.streamPlace)
         if discard.next.redirect == nil {
             log.emit(.sendsAgain(afterClose: false))
         } else {
@@ -387,7 +387,9 @@ extension HTTPLoad {
         if state.hasDeliveredBody { return }
         if case .unopened = state { return endPermit() }
         if case .standingBy(let standby) = state { standby.abandon() }
-        if case .discarding(let discard) = state { log.keepRequest(fetch, answer: discard.carrier.response) }
+        if case .discarding(let discard) = state {
+            log.keepRequest(fetch, answer: discard.carrier.response, discard.carrier.streamPlace)
+        }
         if let connection = state.connection { release(connection, state.carrier, isReusable: false) }
         endPermit()
         log.abandon(fetch)
@@ -425,7 +427,7 @@ extension HTTPLoad {
             guard isUntouched, let proxy = connection.proxy else { throw error }
             throw error.with([.unreachableProxy: .text(proxy.hostAndPort)])
         }
-        log.keepRequest(fetch)
+        log.keepRequest(fetch, carrier?.streamPlace)
         try sendAgain(withoutReuseOf: connection, carrier, repetition)
     }
 

@@ -147,6 +147,12 @@ extension StreamError {
                 "http.bodyShort", "The body ended after %1 bytes, but %2 were announced.", "\(sent)", "\(length)"))
     }
 
+    static func bodyUnavailable(_ error: any Error) -> StreamError {
+        http(
+            .connectionLost, Sentence("http.bodyFailed", "The program could not supply the body: %1", "\(error)"),
+            underlying: error)
+    }
+
     static func connectionLost(_ what: String, underlying: (any Error)? = nil) -> StreamError {
         http(
             .connectionLost, Sentence("http.connectionLost", "The server closed the connection %1.", what),

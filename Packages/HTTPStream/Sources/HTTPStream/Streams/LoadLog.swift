@@ -32,11 +32,14 @@ struct LoadLog: ~Copyable, Sendable {
         let method: HTTPMethod
         let url: URL?
         var course: Course
+        /// The stream that carried the request, on a connection that others share.
+        let place: StreamPlace?
 
-        init(_ fetch: borrowing Fetch, _ course: Course) {
+        init(_ fetch: borrowing Fetch, _ course: Course, _ place: StreamPlace? = nil) {
             method = fetch.method
             url = fetch.url
             self.course = course
+            self.place = place
         }
     }
 
@@ -84,12 +87,19 @@ struct LoadLog: ~Copyable, Sendable {
 
     /// The report of everything so far, in order of time.
     ///
-    /// - Parameter answer: the response that the load has now.
-    func report(_ answer: HTTPResponse?, _ fetch: borrowing Fetch) -> ConnectionReport {
+    /// - Parameters:
+    ///   - answer: the response that the load has now.
+    ///   - place: the stream that carries the current request, on a connection that others share.
+    func report(_ answer: HTTPResponse?, _ fetch: borrowing Fetch, _ place: StreamPlace?) -> ConnectionReport {
         var requests = more?.earlier ?? []
-        if let request { requests.append(RequestStep(fetch, request)) }
+        if let request { requests.append(RequestStep(fetch, request, place)) }
         let connections = more.map { $0.finished + $0.currentSteps } ?? []
-        let steps = connections + requests.map { step($0, answer) }
+        let steps =
+            connections
+            + requests.flatMap { request in
+                let origin = more?.start ?? request.course.start
+                return [request.place?.step(since: origin), step(request, answer)].compactMap(\.self)
+            }
         return ConnectionReport(steps.sorted { $0.start < $1.start })
     }
 
@@ -127,11 +137,13 @@ struct LoadLog: ~Copyable, Sendable {
 
     /// Keeps the request, because the fetch is about to replace it.
     ///
-    /// - Parameter answer: its response, which the load is about to drop; nil if it has none.
-    mutating func keepRequest(_ fetch: borrowing Fetch, answer: HTTPResponse? = nil) {
+    /// - Parameters:
+    ///   - answer: its response, which the load is about to drop; nil if it has none.
+    ///   - place: the stream that carried it, on a connection that others share.
+    mutating func keepRequest(_ fetch: borrowing Fetch, answer: HTTPResponse? = nil, _ place: StreamPlace? = nil) {
         guard var course = request else { return }
         if case .answered = course.outcome, let answer { course.outcome = .answered(statusLine: answer.statusLine) }
-        ensureMore().earlier.append(RequestStep(fetch, course))
+        ensureMore().earlier.append(RequestStep(fetch, course, place))
         request = nil
     }
 

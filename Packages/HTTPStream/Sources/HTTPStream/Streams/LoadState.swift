@@ -131,7 +131,7 @@ enum LoadState: Sendable {
             case .lookup(let name): "looking up \(name)"
             case .proxy(let kind, let address): "connecting through the \(kind) proxy \(address)"
             case .tls: "waiting for the TLS handshake"
-            case .connect, .request, nil: "connecting"
+            case .connect, .stream, .request, nil: "connecting"
             }
         case .exchanging(let carrier) where carrier.isSending: "sending the request"
         case .exchanging where need == .permission: "waiting for 100 (Continue)"

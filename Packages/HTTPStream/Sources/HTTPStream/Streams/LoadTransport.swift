@@ -149,11 +149,14 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
     /// Ends each use of the lock that may have changed the load. Withdraws the point if it is registered for a block that is
     /// over, and returns the work to do without the lock.
     ///
-    /// - Parameter log: the load's log, if it has been suspended.
-    private func settle(_ state: inout State, resuming log: DeferredLog? = nil) -> Work {
+    /// - Parameters:
+    ///   - log: the load's log, if it has been suspended.
+    ///   - stepGoesOn: whether the same caller takes the next step, because it has read the stream of the request's body. A caller that signalled
+    ///     the point at this stage would end its own next wait, again and again while that stream has nothing.
+    private func settle(_ state: inout State, resuming log: DeferredLog? = nil, stepGoesOn: Bool = false) -> Work {
         var work = Work(deferred: state.load.deferred.take(), log: log)
         let isLent = state.load.lending.isLent
-        if state.steps.isWatching,
+        if !stepGoesOn, work.deferred.bodyReading == nil, state.steps.isWatching,
             isLent || !work.deferred.isEmpty || state.load.clock.block != state.watchedBlock, withdraw(&state)
         {
             if isLent { state.load.lending.addWaiter() } else { work.wakesWaiters = true }
@@ -189,7 +192,7 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
         perform(
             withState { state in
                 state.load.endBodyReading()
-                return settle(&state)
+                return settle(&state, stepGoesOn: true)
             })
     }
 
@@ -431,7 +434,8 @@ extension LoadTransport {
             case StreamProperty<Int64>.httpBodyBytesSent.name: load.state.bodyBytesSent
             case StreamProperty<Int64>.httpBodyLength.name: load.state.bodyLength
             case StreamProperty<String>.httpRemainingContentCoding.name: load.state.remainingContentCoding
-            case StreamProperty<ConnectionReport>.report.name: load.log.report(load.state.response, load.fetch)
+            case StreamProperty<ConnectionReport>.report.name:
+                load.log.report(load.state.response, load.fetch, load.state.carrier?.streamPlace)
             case StreamProperty<TLSInformation>.tlsInformation.name:
                 load.state.pairToOrigin?[.tlsInformation] ?? load.extras?.tls
             case StreamProperty<Bool>.urlDemandsTLS.name: load.fetch.url?.scheme?.lowercased() == "https"

@@ -107,12 +107,12 @@ extension ReadStream {
         }
     }
 
-    /// Returns the head of the response, waiting for it if necessary.
+    /// Returns the head of the response, waiting for it if necessary, but not for the body.
     ///
     /// - Throws: the error of the load; `StreamError.notOpen` before `open()`.
     public nonisolated(nonsending) func response() async throws(StreamError) -> HTTPResponse {
         if let response = self[.httpResponse] { return response }
-        try await ready()
+        try await ready(or: { self[.httpResponse] != nil })
         guard let response = self[.httpResponse] else { throw error ?? .closed }
         return response
     }
@@ -121,7 +121,7 @@ extension ReadStream {
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
     public func response() throws(StreamError) -> HTTPResponse {
         if let response = self[.httpResponse] { return response }
-        try ready()
+        try ready(or: { self[.httpResponse] != nil })
         guard let response = self[.httpResponse] else { throw error ?? .closed }
         return response
     }

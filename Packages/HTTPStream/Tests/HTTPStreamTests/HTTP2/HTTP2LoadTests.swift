@@ -40,7 +40,16 @@ import Testing
         #expect(sent.head.target.description == "/a?b=c" && sent.head.fields[.connection] == nil)
         let final = try #require(stream[.httpFinalRequest])
         #expect(final.fields[.userAgent] == sent.head.fields[.userAgent] && final.fields[.connection] == nil)
-        #expect(stream[.report]?.steps.last?.outcome == .succeeded("HTTP/2.0 200 OK"))
+        let steps = try #require(stream[.report]?.steps)
+        #expect(steps.count == 2 && steps[0].outcome == .succeeded("HTTP/2.0 200 OK"))
+        guard case .stream(1, let connection, others: 0) = steps[1].kind else {
+            Issue.record("\(steps)")
+            return
+        }
+        #expect(steps[1].description.hasPrefix("stream 1 on connection \(connection) (h2), 0 others  "))
+        let next = try server.stream()
+        _ = try await readToEnd(next)
+        #expect(next[.report]?.steps.map(\.kind).last == .stream(3, connection: connection, others: 0))
     }
 
     @Test(

@@ -10,34 +10,7 @@ import Testing
 
 /// Which version of HTTP a connection over TLS carries: the server chooses one that the load offers (RFC 9113 §3.2).
 @Suite(.timeLimit(.minutes(5))) struct HTTP2NegotiationTests {
-    /// A server over TLS that answers requests of both versions, and counts its connections.
-    private final class Server: Sendable {
-        let port: UInt16
-        let connections = Locked(0)
-
-        init(_ protocols: [String], _ handler: @escaping HTTP2Peer.Handler = HTTP2Peer.answer) throws {
-            var settings = StreamListener.Configuration()
-            var tls = try TestIdentity.server()
-            tls.applicationProtocols = protocols
-            settings.tls = tls
-            let listener = try StreamListener(address: .ip(.v4(.loopback), port: 0), configuration: settings)
-            port = try #require(listener.port)
-            Task { [self] in
-                try await listener.run { pair in
-                    self.connections.withLock { $0 += 1 }
-                    if pair[.tlsInformation]?.applicationProtocol == "h2" {
-                        try? await HTTP2Peer.serve(pair, handler)
-                    } else {
-                        await HTTPServer.serve(pair, HTTPServer.Configuration()) { exchange in
-                            try await exchange.respond(.ok)
-                        }
-                    }
-                }
-            }
-        }
-
-        var url: URL { URL(string: "https://127.0.0.1:\(port)/")! }
-    }
+    private typealias Server = NegotiatingServer
 
     private func session(_ versions: HTTPVersions, _ change: (inout HTTPOptions) -> Void = { _ in }) throws
         -> HTTPSession

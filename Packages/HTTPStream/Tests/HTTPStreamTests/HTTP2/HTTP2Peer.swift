@@ -21,6 +21,12 @@ final class HTTP2Peer: Sendable {
         case write([UInt8])
         /// Closes the connection, after these bytes.
         case close([UInt8] = [])
+        /// Closes the connection once all frames have been written, after these bytes.
+        case finish([UInt8] = [])
+        /// Returns what has just arrived of a request's body, as the client gives credit. The head has been sent.
+        case echo(StreamID)
+        /// Ends a response after all that has been returned, with these trailers.
+        case end(StreamID, HTTPFields = HTTPFields())
     }
 
     private struct State {
@@ -42,10 +48,12 @@ final class HTTP2Peer: Sendable {
     ///   - limits: what the server allows its clients.
     ///   - http1: the numbers of the connections on which the server answers each request of HTTP/1.1 with 200 instead.
     ///   - idleTime: how long the client keeps a connection without requests.
+    ///   - isRecorded: whether requests, events and bodies are kept.
+    ///   - readsBodies: whether bodies of requests are read; otherwise the client gets no credit.
     ///   - handler: acts on an event; by default, each request is answered with 200 at its end.
     init(
         limits: HTTP2Limits = HTTP2Limits(), http1: ClosedRange<Int> = 0...0,
-        idleTime: Duration = .seconds(3600),
+        idleTime: Duration = .seconds(3600), isRecorded: Bool = true, readsBodies: Bool = true,
         _ handler: @escaping Handler = HTTP2Peer.answer
     ) {
         let state = SharedState()
@@ -61,7 +69,8 @@ final class HTTP2Peer: Sendable {
             Task {
                 try? server.open()
                 if !http1.contains(number) {
-                    try? await HTTP2Peer.serve(server, number, limits, state, handler)
+                    try? await HTTP2Peer.serve(
+                        server, number, limits, state, isRecorded: isRecorded, readsBodies: readsBodies, handler)
                 } else {
                     await HTTPServer.serve(server, HTTPServer.Configuration()) { exchange in
                         try await exchange.respond(.ok, body: Array("HTTP/1.1".utf8))
@@ -87,18 +96,30 @@ final class HTTP2Peer: Sendable {
     /// Closes the connection with this number.
     func close(_ number: Int) { state.locked.withLock { $0.connections[number - 1] }.close() }
 
+    /// What is left to send of a response.
+    private struct Rest {
+        var bytes: ArraySlice<UInt8> = []
+        /// The fields after the last byte; nil if more bytes follow.
+        var trailers: HTTPFields?
+    }
+
     private static func serve(
-        _ pair: StreamPair, _ number: Int, _ limits: HTTP2Limits, _ state: SharedState, _ handler: Handler
+        _ pair: StreamPair, _ number: Int, _ limits: HTTP2Limits, _ state: SharedState, isRecorded: Bool = true,
+        readsBodies: Bool = true, _ handler: Handler
     ) async throws {
         var machine = HTTP2ServerMachine(limits: limits, now: .zero)
-        var rests: [StreamID: ArraySlice<UInt8>] = [:]
+        var rests: [StreamID: Rest] = [:]
         func send(_ stream: StreamID, _ machine: inout HTTP2ServerMachine) throws {
             guard let rest = rests[stream] else { return }
-            let sent = try machine.send(Array(rest).span.bytes, on: stream, endsHere: true, now: .zero)
-            rests[stream] = sent.isComplete ? nil : rest.dropFirst(sent.count)
-            if sent.isComplete { machine.close(stream, now: .zero) }
+            let endsHere = rest.trailers?.isEmpty == true
+            let sent = try machine.send(Array(rest.bytes).span.bytes, on: stream, endsHere: endsHere, now: .zero)
+            rests[stream] =
+                sent.isComplete ? nil : Rest(bytes: rest.bytes.dropFirst(sent.count), trailers: rest.trailers)
+            guard sent.isComplete, let trailers = rest.trailers else { return }
+            if !trailers.isEmpty { try machine.sendTrailers(trailers, on: stream, now: .zero) }
+            machine.close(stream, now: .zero)
         }
-        while true {
+        func flush(_ machine: inout HTTP2ServerMachine) async throws {
             while true {
                 while let stream = machine.nextWritable() { try send(stream, &machine) }
                 if machine.outputCount == 0 { break }
@@ -106,25 +127,32 @@ final class HTTP2Peer: Sendable {
                 machine.didWrite(bytes.count)
                 try await pair.output.writeAll(bytes)
             }
+        }
+        while true {
+            try await flush(&machine)
             let bytes = try await pair.input.read(upTo: 65536)
             if bytes.isEmpty { return }
             try machine.receive(bytes.span.bytes, now: .zero)
             while let event = machine.nextEvent() {
-                state.locked.withLock { $0.events.append(event) }
+                var arrived: [UInt8] = []
+                if isRecorded { state.locked.withLock { $0.events.append(event) } }
                 switch event {
-                case .request(_, let request): state.locked.withLock { $0.requests.append((number, request)) }
-                case .readable(let stream):
+                case .reset(let stream, _): rests[stream] = nil
+                case .request(_, let request) where isRecorded:
+                    state.locked.withLock { $0.requests.append((number, request)) }
+                case .readable(let stream) where readsBodies:
                     var buffer = [UInt8](repeating: 0, count: 65536)
                     reading: while true {
                         var span = buffer.mutableSpan
                         var memory = span.mutableBytes
-                        switch try machine.read(stream, into: &memory, now: .zero) {
-                        case .bytes(let count):
-                            state.locked.withLock { $0.bodies[stream, default: []] += buffer.prefix(count) }
+                        // The handler may have closed the stream.
+                        switch (try? machine.read(stream, into: &memory, now: .zero)) ?? .ended {
+                        case .bytes(let count): arrived += buffer.prefix(count)
                         case .blocked, .ended, .reset: break reading
                         @unknown default: break reading
                         }
                     }
+                    if isRecorded { state.locked.withLock { $0.bodies[stream, default: []] += arrived } }
                 default: break
                 }
                 switch try handler(&machine, event, number) {
@@ -132,8 +160,18 @@ final class HTTP2Peer: Sendable {
                 case .close(let bytes):
                     try await pair.output.writeAll(bytes)
                     return
+                case .finish(let bytes):
+                    try await flush(&machine)
+                    try await pair.output.writeAll(bytes)
+                    return
                 case .send(let body, let stream):
-                    rests[stream] = body[...]
+                    rests[stream] = Rest(bytes: body[...], trailers: [:])
+                    try send(stream, &machine)
+                case .echo(let stream):
+                    rests[stream, default: Rest()].bytes += arrived
+                    try send(stream, &machine)
+                case .end(let stream, let trailers):
+                    rests[stream, default: Rest()].trailers = trailers
                     try send(stream, &machine)
                 case nil: break
                 }

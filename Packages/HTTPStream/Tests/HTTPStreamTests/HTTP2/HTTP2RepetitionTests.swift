@@ -41,7 +41,9 @@ import Testing
         let error = await #expect(throws: StreamError.self) { _ = try await load(stream) }
         #expect(error?.description.contains("REFUSED_STREAM") == true)
         #expect(server.requests.count == 3 && server.connectionCount == 1)
-        #expect(stream[.report]?.steps.count { if case .request = $0.kind { true } else { false } } == 3)
+        let kinds = stream[.report]?.steps.map(\.kind) ?? []
+        #expect(kinds.count { if case .request = $0 { true } else { false } } == 3)
+        #expect(kinds.compactMap { if case .stream(let number, _, _) = $0 { number } else { nil } } == [1, 3, 5])
     }
 
     @Test("a stream above the last one of GOAWAY is sent again on another connection, whatever its method")
@@ -85,26 +87,50 @@ import Testing
         #expect(server.requests.count == (1...count).reduce(0, +))
     }
 
+    /// The server has gone, so a write fails; what it sent before tells that the request was not processed.
+    @Test("GOAWAY is obeyed although the server has closed the connection while the request was sent")
+    func goAwayBeforeFailedWrite() async throws {
+        // The body is sent while the server closes.
+        let body = [UInt8](repeating: 1, count: 60_000)
+        for _ in 0..<20 {
+            let server = HTTP2Peer { (machine, event, connection) in
+                if case .request = event, connection == 1 { return .close(HTTP2Peer.goAway(last: 0)) }
+                if case .ended(let stream) = event { try machine.answer(stream) }
+                return nil
+            }
+            #expect(try await load(server.stream(.post, body: .bytes(body))) == .ok)
+            #expect(server.requests.map(\.connection) == [1, 2])
+        }
+    }
+
     @Test("a stream up to the last one of GOAWAY goes on, while others use another connection")
     func draining() async throws {
         let server = HTTP2Peer { (machine, event, connection) in
-            guard case .request(let stream, let request) = event else { return nil }
-            if request.head.target.path == "/first" {
-                machine.shutDown(now: .zero)
-                return .write(HTTP2Peer.goAway(last: 1))
+            switch event {
+            case .request(StreamID(1), _) where connection == 1: return .write(HTTP2Peer.goAway(last: 1))
+            // Requests behind GOAWAY are not processed.
+            case .ended(let stream) where connection > 1 || stream == StreamID(1):
+                try machine.answer(stream, body: [UInt8(connection)])
+            default: break
             }
-            try machine.answer(stream, body: [UInt8(connection)])
             return nil
         }
-        let first = try server.stream(.get, "/first")
+        let (pieces, source) = AsyncStream.makeStream(of: [UInt8].self)
+        let first = try server.stream(.post, "/first", body: .chunks(pieces))
         try first.open()
-        try await first.opened()
         while server.requests.isEmpty, !Task.isCancelled { await Task.yield() }
-        while server.pool.idleCount == 0, server.connectionCount == 1, !Task.isCancelled {
-            _ = try await load(server.stream(.get, "/other"))
-        }
-        #expect(first.status != .error)
+        let other = try server.stream(.post, "/other", body: .bytes([1]))
+        try other.open()
+        #expect(try await other.readAll(limit: 10) == [2])
+        other.close()
+        #expect(server.endedCount == 0)
+        source.yield([1])
+        source.finish()
+        #expect(try await first.readAll(limit: 10) == [1])
         first.close()
+        #expect(server.bodies[StreamID(1)]?.isEmpty == false)
+        while server.endedCount < 1, !Task.isCancelled { await Task.yield() }
+        #expect(server.connectionCount == 2 && server.pool.idleCount == 1)
     }
 
     @Test(
@@ -126,6 +152,21 @@ import Testing
             await #expect(throws: StreamError.self) { _ = try await load(stream) }
             #expect(server.requests.map(\.connection) == [1, 1])
         }
+    }
+
+    @Test("the first request of a connection is sent again if others were answered before the connection ended")
+    func lostFirstRequest() async throws {
+        let server = HTTP2Peer { (machine, event, connection) in
+            guard case .ended(let stream) = event, connection > 1 || stream != StreamID(1) else { return nil }
+            try machine.answer(stream)
+            return connection == 1 ? .finish() : nil
+        }
+        let first = try server.stream()
+        let answer = Task { try await load(first) }
+        while server.requests.isEmpty, !Task.isCancelled { await Task.yield() }
+        #expect(try await load(server.stream(.post, body: .bytes([1]))) == .ok)
+        #expect(try await answer.value == .ok)
+        #expect(server.requests.map(\.connection) == [1, 1, 2])
     }
 
     @Test("a request is not sent again if a new connection ends without an answer")
@@ -165,18 +206,6 @@ import Testing
         let server = HTTP2Peer(http1: 1...9)
         let error = await #expect(throws: StreamError.self) { _ = try await load(server.stream()) }
         #expect(error?.description.contains("HTTP/1.1") == true)
-    }
-
-    @Test("a load that waits for another one's connection opens its own if that one is given up")
-    func abandonedDial() async throws {
-        let server = HTTP2Peer()
-        let first = try server.stream()
-        try first.open()
-        let second = try server.stream()
-        try second.open()
-        first.close()
-        #expect(try await second.readAll(limit: 10).isEmpty)
-        second.close()
     }
 
     @Test("a load that ends before it has used its connection does not end it for the others")

@@ -79,6 +79,32 @@ import Testing
         #expect(await waiting.value?.isPOSIX(113) == true)
     }
 
+    @Test("a load that waits for another one's connection opens its own if that one is given up")
+    func abandoned() async throws {
+        let made = MadeTransports()
+        let pool = HTTPConnectionPool { _, loop in StreamPair(transport: made.add(SlowTransport(loop))) }
+        let first = try stream(pool)
+        try first.open()
+        #expect(made.all.count == 1)
+        let second = try stream(pool)
+        try second.open()
+        // It waits.
+        #expect(made.all.count == 1 && second.status == .opening)
+        let waiting = Task { () async -> StreamError? in
+            do throws(StreamError) { try await second.opened() } catch { return error }
+            return nil
+        }
+        first.close()
+        while made.all.count < 2, !Task.isCancelled { await Task.yield() }
+        made.all[1].fail(StreamError(posix: 113))
+        #expect(await waiting.value?.isPOSIX(113) == true)
+        // The next load waits for neither.
+        let third = try stream(pool)
+        try third.open()
+        #expect(made.all.count == 3)
+        third.close()
+    }
+
     private final class MadeTransports: Sendable {
         private let transports = Locked<[SlowTransport]>([])
 

@@ -14,11 +14,11 @@ import Testing
         let put = try fetch(.put)
         var log = LoadLog()
         log.beginRequest(at: .now)
-        let underway = log.report(nil, get).steps.map(\.outcome)
+        let underway = log.report(nil, get, nil).steps.map(\.outcome)
         #expect(underway == [.underway])
         let answer = try HTTPResponse(status: 302)
         log.answered(answer, get)
-        let answered = log.report(answer, get).steps.map(\.outcome)
+        let answered = log.report(answer, get, nil).steps.map(\.outcome)
         #expect(answered == [.succeeded("HTTP/1.1 302 Found")])
         log.keepRequest(get, answer: answer)
         log.beginRequest(at: .now)
@@ -27,7 +27,7 @@ import Testing
         log.beginRequest(at: .now)
         log.abandon(put)
         log.abandon(put)
-        let steps = log.report(nil, put).steps
+        let steps = log.report(nil, put, nil).steps
         #expect(steps.map(\.outcome) == [.succeeded("HTTP/1.1 302 Found"), .failed(.closed), .abandoned])
         let kinds = ["GET", "POST", "PUT"].map { ConnectionReport.Kind.request($0, "http://example.org/path?q") }
         #expect(steps.map(\.kind) == kinds)
@@ -39,10 +39,10 @@ import Testing
         let fetch = Fetch(try HTTPRequest(method: .get, target: "/"), body: nil)
         let pair = StreamPair(host: "127.0.0.1", port: 1)
         log.beginConnection(pair)
-        let during = log.report(nil, fetch)
+        let during = log.report(nil, fetch, nil)
         #expect(during.steps.isEmpty)
         log.endConnection()
-        let after = log.report(nil, fetch)
+        let after = log.report(nil, fetch, nil)
         #expect(after.steps.isEmpty)
         pair.close()
     }

@@ -106,7 +106,7 @@ extension LadderFacts {
             case (.request, .failed(let error)):
                 if let address = connected.first { exchange = (address, .unanswered(error)) }
                 isAboutOpening = true
-            case (.lookup, _), (.connect, _), (.tls, _), (.request, _), (.proxy, _): continue
+            case (.lookup, _), (.connect, _), (.tls, _), (.stream, _), (.request, _), (.proxy, _): continue
             }
         }
         if lookup == nil, report.steps.contains(where: { if case .lookup = $0.kind { true } else { false } }) {

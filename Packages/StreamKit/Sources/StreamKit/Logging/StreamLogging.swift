@@ -58,6 +58,7 @@ extension ConnectionReport.Kind {
         case .connect: "connect"
         case .proxy(let kind, _): "\(kind) proxy"
         case .tls: "TLS"
+        case .stream: "stream"
         case .request(let method, _): method
         }
     }
@@ -68,6 +69,7 @@ extension ConnectionReport.Kind {
         case .connect(let address): address.description
         case .proxy(_, let hostAndPort): hostAndPort
         case .tls(let name): name ?? "without a name"
+        case .stream: description
         case .request(_, let url): url.utf8.firstIndex(of: UInt8(ascii: "?")).map { url[..<$0] + "?…" } ?? url
         }
     }

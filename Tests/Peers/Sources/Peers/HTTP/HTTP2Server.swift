@@ -8,7 +8,7 @@
 /// ```
 ///
 /// All implementations but ``Implementation/hypercorn`` and ``Implementation/faults`` serve the files of ``write(_:_:)``.
-/// nginx, Apache and Hypercorn have in addition:
+/// nginx, Apache, Node and Hypercorn have in addition:
 ///
 /// | path | response |
 /// |---|---|
@@ -17,8 +17,9 @@
 /// | `/redirect` | 302 to `/hello` |
 /// | `/cookies` | sets the cookie `a=1`, and returns the cookies of the request in the field `X-Cookie` |
 /// | `/tell/…` | nginx only: the path |
+/// | `/echo` | Node and Hypercorn only: the body of the request, piece by piece while it arrives |
 public final class HTTP2Server: Peer {
-    /// The implementations. nghttpd and Apache use nghttp2, the Python servers python-hyper; nginx has one of its own.
+    /// The implementations. nghttpd, Apache and Node use nghttp2, the Python servers python-hyper; nginx has one of its own.
     public enum Implementation: String, Sendable, CaseIterable {
         /// nghttpd. It returns the body of each upload, and sends the trailer `x-trailer: tail`.
         case nghttpd
@@ -29,6 +30,8 @@ public final class HTTP2Server: Peer {
         case apache
         /// Hypercorn. Its responses contain the version, the method, the path and the number of bytes received.
         case hypercorn
+        /// The `http2` module of Node. It returns the body of each upload, after the trailer `x-trailer: tail`.
+        case node
         /// A server that makes mistakes on demand, see ``HTTP2Server/faultScript``.
         case faults
 
@@ -40,6 +43,7 @@ public final class HTTP2Server: Peer {
             case .apache: Program("apache2", package: "apache2-bin")
             // Debian's Python: another Python in `PATH` lacks the packages.
             case .hypercorn: Program("python3", package: "python3-hypercorn", in: "/usr/bin")
+            case .node: Program("node", package: "nodejs", in: "/usr/bin")
             case .faults: Program("python3", package: "python3-h2", in: "/usr/bin")
             }
         }
@@ -103,6 +107,10 @@ public final class HTTP2Server: Peer {
                 launch.environment = ["PYTHONPATH": scratch.path]
                 // It checks every minute whether the file has changed, and forks: a worker listens.
                 launch.ownerIsDescendant = true
+            case .node:
+                let script = try scratch.write("server.js", Self.nodeScript)
+                launch.arguments = [script, "\(ports[0])", scratch.file("files")]
+                launch.arguments += isSecure ? [identity.chain, identity.key] : []
             case .faults:
                 let script = try scratch.write("faults.py", Self.faultScript)
                 launch.arguments = ["-u", script, "\(ports[0])"] + (isSecure ? [identity.chain, identity.key] : [])
@@ -231,10 +239,19 @@ public final class HTTP2Server: Peer {
                     await send({"type": message["type"] + ".complete"})
                     if message["type"] == "lifespan.shutdown":
                         return
-            count = 0
+            (count, started) = (0, False)
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
+                    return
+                if scope["path"] == "/echo":
+                    if not started:
+                        await send({"type": "http.response.start", "status": 200, "headers": []})
+                        started = True
+                    more = message.get("more_body", False)
+                    await send({"type": "http.response.body", "body": message.get("body", b""), "more_body": more})
+                    if more:
+                        continue
                     return
                 count += len(message.get("body", b""))
                 if not message.get("more_body"):
@@ -258,6 +275,54 @@ public final class HTTP2Server: Peer {
                 text = b""
             await send({"type": "http.response.start", "status": status, "headers": added})
             await send({"type": "http.response.body", "body": text})
+
+        """
+
+    private static let nodeScript = """
+        const [fs, http2, path, zlib] = ["fs", "http2", "path", "zlib"].map(require);
+        const [port, folder, chain, key] = process.argv.slice(2);
+
+        function answer(stream, headers) {
+            const target = headers[":path"], method = headers[":method"];
+            console.log(`request ${stream.session.socket.remotePort} ${method} ${target}`);
+            stream.on("error", (error) => console.log(String(error)));
+            const coded = target.startsWith("/gzip/") && /gzip/.test(headers["accept-encoding"]);
+            const trailers = { "x-trailer": "tail" };
+            if (target === "/echo" || method === "POST") {
+                stream.respond({ ":status": 200 }, { waitForTrailers: true });
+                stream.on("wantTrailers", () => stream.sendTrailers(trailers));
+                stream.pipe(stream);
+            } else if (target === "/empty") {
+                stream.respond({ ":status": 204 }, { endStream: true });
+            } else if (target === "/redirect") {
+                stream.respond({ ":status": 302, "location": "/hello" }, { endStream: true });
+            } else if (target === "/cookies") {
+                stream.respond({ ":status": 200, "set-cookie": ["a=1; Path=/"], "x-cookie": headers.cookie ?? "" });
+                stream.end("hello\\n");
+            } else {
+                let body;
+                try {
+                    body = fs.readFileSync(path.join(folder, target.replace("/gzip/", "/")));
+                } catch {
+                    return stream.respond({ ":status": 404 }, { endStream: true });
+                }
+                const fields = { ":status": 200, "content-type": "text/plain" };
+                if (coded) {
+                    body = zlib.gzipSync(body);
+                    fields["content-encoding"] = "gzip";
+                }
+                fields["content-length"] = body.length;
+                if (method === "HEAD") return stream.respond(fields, { endStream: true });
+                stream.respond(fields);
+                stream.end(body);
+            }
+        }
+
+        const options = chain ? { cert: fs.readFileSync(chain), key: fs.readFileSync(key) } : {};
+        const server = chain ? http2.createSecureServer(options) : http2.createServer(options);
+        server.on("stream", answer);
+        server.on("sessionError", (error) => console.log(String(error)));
+        server.listen(Number(port), "127.0.0.1");
 
         """
 

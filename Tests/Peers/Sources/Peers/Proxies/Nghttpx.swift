@@ -1,4 +1,4 @@
-/// nghttpx: a proxy that is a server of HTTP/2 on one side and a client of HTTP/2 on the other.
+/// nghttpx: a proxy that is a server of HTTP/2 on one side and a client on the other.
 ///
 /// ```swift
 /// let proxy = Nghttpx(port: server.port, isSecure: true)
@@ -6,7 +6,7 @@
 /// proxy.port  // requests to it reach the server
 /// ```
 ///
-/// It reaches the server behind it over TCP, with prior knowledge. All requests share few connections to it.
+/// It reaches the server behind it over TCP: with HTTP/2 and prior knowledge, where all requests share few connections, or with HTTP/1.1.
 public final class Nghttpx: Peer {
     /// `nghttpx`.
     public static let program = Program("nghttpx", package: "nghttp2-proxy")
@@ -15,11 +15,16 @@ public final class Nghttpx: Peer {
     /// Whether the proxy demands TLS of its clients.
     public let isSecure: Bool
     private let backend: Int
+    /// Whether the server behind the proxy has HTTP/1.1.
+    private let usesHTTP1: Bool
 
     /// Creates a proxy in front of the server at a port of this machine. It is not started yet.
-    public init(port: Int, isSecure: Bool) {
+    ///
+    /// - Parameter usesHTTP1: whether that server has HTTP/1.1, not HTTP/2.
+    public init(port: Int, isSecure: Bool, usesHTTP1: Bool = false) {
         backend = port
         self.isSecure = isSecure
+        self.usesHTTP1 = usesHTTP1
     }
 
     /// Starts the proxy and returns when it accepts connections.
@@ -28,8 +33,10 @@ public final class Nghttpx: Peer {
         try process.start(Self.program, ports: 1) { scratch, ports throws(PeerError) in
             let frontend = "127.0.0.1,\(ports[0])" + (isSecure ? "" : ";no-tls")
             var arguments = [
-                "--conf=/dev/null", "--frontend=\(frontend)", "--backend=127.0.0.1,\(backend);;proto=h2", "--workers=1",
-                "--single-process", "--no-ocsp", "--errorlog-file=\(scratch.file("error.log"))",
+                "--conf=/dev/null", "--frontend=\(frontend)",
+                "--backend=127.0.0.1,\(backend);;proto=\(usesHTTP1 ? "http/1.1" : "h2")", "--workers=1",
+                "--single-process",
+                "--no-ocsp", "--errorlog-file=\(scratch.file("error.log"))",
             ]
             if isSecure { arguments += [identity.key, identity.chain] }
             return PeerProcess.Launch(
