@@ -166,6 +166,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             state.hasUnflushed = try !pair.output.tryFlush()
         } catch {
             // What the peer has sent before it closed the connection tells which requests it has processed.
+            state.isDrained = false
             var pieces = 0
             while pieces < HTTP2Link.piecesAfterFailure, readPiece(&state) { pieces += 1 }
             state.core.fail(error, now: .now)

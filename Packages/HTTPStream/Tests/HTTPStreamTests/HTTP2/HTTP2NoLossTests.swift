@@ -294,12 +294,12 @@ import Testing
             }
         }
         let failed = round.failures.withLock { $0 }
-        #expect(failed.isEmpty, "\(failed.count) failed; \(failed.prefix(3).joined(separator: "\n"))")
+        let isLossless = failed.isEmpty
+        #expect(isLossless, "\(failed.count) failed; \(failed.prefix(3).joined(separator: "\n"))")
         let (processed, endings) = log.state.withLock { ($0.processed, $0.endings) }
         #expect((1...count).allSatisfy { processed[$0] > 0 })
         if !allIdempotent { #expect((1...count).allSatisfy { $0 % 3 > 0 || processed[$0] == 1 }) }
         #expect(endings.allSatisfy { $0 > 0 }, "\(endings)")
-        print("\(count) requests over \(server.connectionCount) connections, ended as \(endings)")
     }
 }
 
