@@ -62,7 +62,8 @@ import Testing
             let echoed = try await curl("\(url)/", "--data-binary", "@-").run().output == body
             #expect(echoed)
             // A client that waits for 100 (Continue), and several requests on one connection.
-            let expected = try await curl("\(url)/", "-H", "Expect: 100-continue", "--data-binary", "@-").run().output == body
+            let expected =
+                try await curl("\(url)/", "-H", "Expect: 100-continue", "--data-binary", "@-").run().output == body
             #expect(expected)
             #expect(try await curl("-I", "\(url)/7").run().text.lowercased().contains("content-length: 7\r\n"))
             // curl 7.88 cannot do this with prior knowledge, not even with nghttpd.

@@ -182,7 +182,7 @@ private struct StoreSearch {
 
 /// The threads that ask stores which may block.
 ///
-/// A key ring waits for the user, who may be away, and a file may be on a disk that hangs. The stores of one name, which wait together, therefore
+/// The user may be away while a key ring waits for a password, and a file may be on a disk that hangs. The stores of one name, which wait together, therefore
 /// occupy at most ``limit`` threads, and leave the others to the stores of other names.
 final class StoreThreads: Sendable {
     static let limit = 4

@@ -71,7 +71,8 @@ struct IncomingRequest {
             throw RequestRefusal(HTTPMessageError(.lineTooLong), isInStartLine: true)
         }
         try checkExpectation(request)
-        if let length = request.fields[.contentLength].flatMap({ Int64($0) }), length > configuration.limits.bodyLength {
+        if let length = request.fields[.contentLength].flatMap({ Int64($0) }), length > configuration.limits.bodyLength
+        {
             throw RequestRefusal(HTTPMessageError(.bodyTooLong))
         }
     }

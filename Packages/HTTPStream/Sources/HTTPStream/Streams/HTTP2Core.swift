@@ -24,7 +24,7 @@ protocol HTTP2Core: ~Copyable, Sendable {
     /// Takes no further requests, and ends with the last one.
     mutating func drain(now: Moment)
 
-    /// Ends a connection that nobody has used for long.
+    /// Ends a connection whose idle time has passed.
     mutating func endIdleTime(now: Moment)
 
     /// Acts on what has arrived and what has been written.

@@ -269,7 +269,8 @@ extension HTTP2Exchange {
             repetition = .elsewhere
         } else if failure.processing == .notProcessed {
             repetition = failure.code == .refusedStream ? .afterPause : .again
-        } else if case .connection = failure.cause, connection?.isReused == true || link.hasAnswered, !messages.hasBegunResponse,
+        } else if case .connection = failure.cause, connection?.isReused == true || link.hasAnswered,
+            !messages.hasBegunResponse,
             method.isIdempotent
         {
             // The server may have closed the connection while it was idle.

@@ -318,7 +318,8 @@ extension StreamError {
     /// The client has reset the stream of its request, or the connection has ended.
     static func clientGone(_ failure: HTTP2StreamFailure) -> StreamError {
         StreamError(
-            posix: 104, Sentence("server.clientGone", "The client has ended its request: %1.", "\(failure.code)"))  // ECONNRESET
+            posix: 104,  // ECONNRESET
+            Sentence("server.clientGone", "The client has ended its request: %1.", "\(failure.code)"))
     }
 
     static let answeredTwice = StreamError(

@@ -29,7 +29,8 @@ final class HTTP2Client {
         during body: (HTTP2Client) async throws -> Result
     ) async throws -> Result {
         try await HTTPServer.serving(
-            "", { configuration in
+            "",
+            { configuration in
                 configuration.acceptsPriorKnowledge = true
                 change(&configuration)
             }, answering: handler

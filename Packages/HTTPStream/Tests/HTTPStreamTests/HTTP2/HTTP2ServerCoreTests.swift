@@ -46,7 +46,9 @@ import Testing
                 if writes {
                     let answer = server.withOutput { bytes in bytes.withUnsafeBytes { Array($0) } }
                     server.didWrite(answer.count)
-                    if !answer.isEmpty { do throws(HTTP2Error) { try client.receive(answer.span.bytes, now: elapsed) } catch {} }
+                    if !answer.isEmpty {
+                        do throws(HTTP2Error) { try client.receive(answer.span.bytes, now: elapsed) } catch {}
+                    }
                     while let event = client.nextEvent() { events.append(event) }
                 }
             }
@@ -135,7 +137,9 @@ import Testing
             _ = try pair.request(fields: long)
             requests += pair.exchange()
         }
-        let refused = pair.events.count { if case .reset(_, let failure) = $0 { failure.code == .refusedStream } else { false } }
+        let refused = pair.events.count {
+            if case .reset(_, let failure) = $0 { failure.code == .refusedStream } else { false }
+        }
         #expect(requests.count == 16 * 64 * 1024 / requests[0].headSize && refused == 60 - requests.count)
         pair.server.close(requests[0], nil, now: pair.now)
         _ = try pair.request(fields: long)
@@ -158,7 +162,9 @@ import Testing
         pair.server.didWrite(pair.server.outputCount)
         func woken() -> [StreamID] {
             pair.server.settle(now: pair.now)
-            return pair.server.takeNotices().compactMap { if case .change(let stream) = $0 { stream.identifier } else { nil } }
+            return pair.server.takeNotices().compactMap {
+                if case .change(let stream) = $0 { stream.identifier } else { nil }
+            }
         }
         let first = woken()
         #expect(first.count == 1)

@@ -95,7 +95,9 @@ import Testing
 
     @Test("an answer before the end of the request stops the upload without an error")
     func earlyAnswer() async throws {
-        try await HTTP2Client.serving { try await $0.respond(.forbidden) } during: { client in
+        try await HTTP2Client.serving {
+            try await $0.respond(.forbidden)
+        } during: { client in
             let stream = try await client.request(.put, endsHere: false)
             try await client.run { $0.hasEnded(stream) && $0.events.contains { Self.stopsSending($0, stream) } }
             #expect(client.response(stream)?.status == .forbidden && client.failure(stream) == nil)
@@ -158,7 +160,8 @@ import Testing
         #expect(errors.withLock { $0 } == 2)
     }
 
-    @Test("a request that the client resets cancels its handler, and no other one; the end of the connection cancels all")
+    @Test(
+        "a request that the client resets cancels its handler, and no other one; the end of the connection cancels all")
     func cancellation() async throws {
         let (began, cancelled) = (OneShot<Void>(), OneShot<Void>())
         let states = Locked<[String: Bool]>([:])
@@ -410,7 +413,8 @@ import Testing
         }
     }
 
-    @Test("a server that stops still answers the requests on their way, and ends each connection with its last response")
+    @Test(
+        "a server that stops still answers the requests on their way, and ends each connection with its last response")
     func stop() async throws {
         let (began, mayEnd) = (OneShot<Void>(), OneShot<Void>())
         let (server, running) = try Self.run { configuration in
@@ -463,7 +467,9 @@ import Testing
         "a connection without TLS begins with either version where prior knowledge is accepted",
         arguments: [(true, 1), (true, 1000), (false, 1000)])
     func priorKnowledge(_ isHTTP2: Bool, _ piece: Int) async throws {
-        let (server, running) = try Self.run { $0.acceptsPriorKnowledge = true } answering: { exchange in
+        let (server, running) = try Self.run {
+            $0.acceptsPriorKnowledge = true
+        } answering: { exchange in
             try await exchange.respond(.ok)
         }
         let client = try Self.client(of: server)
@@ -579,7 +585,8 @@ import Testing
 
     @Test("a client that breaks the protocol is told why")
     func violation() async throws {
-        try await HTTP2Client.serving { _ in } during: { client in
+        try await HTTP2Client.serving { _ in
+        } during: { client in
             try await client.run { $0.events.contains(.settings) }
             // DATA on an idle stream.
             try await client.pair.output.writeAll([0, 0, 1, 0, 0, 0, 0, 0, 9, 65])

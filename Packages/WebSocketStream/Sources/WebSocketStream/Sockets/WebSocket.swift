@@ -119,7 +119,9 @@ extension WebSocket {
             let socket: WebSocket
 
             /// As ``next(isolation:)``.
-            public mutating func next() async throws(WebSocketError) -> WebSocketMessage? { try await next(isolation: nil) }
+            public mutating func next() async throws(WebSocketError) -> WebSocketMessage? {
+                try await next(isolation: nil)
+            }
 
             /// The next message; nil once the connection has been closed.
             ///
