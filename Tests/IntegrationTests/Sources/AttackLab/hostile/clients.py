@@ -107,8 +107,8 @@ def floods(start, block):
     return attack
 
 
-def reads_and_floods(connection, block):
-    """Sends as fast as possible, and reads what comes back."""
+def discards_answers(connection):
+    """Reads what comes back, in a thread of its own."""
 
     def read():
         try:
@@ -118,6 +118,11 @@ def reads_and_floods(connection, block):
             pass
 
     threading.Thread(target=read, daemon=True).start()
+
+
+def reads_and_floods(connection, block):
+    """Sends as fast as possible, and reads what comes back."""
+    discards_answers(connection)
     connection.flood(block)
 
 

@@ -1,8 +1,7 @@
 """Clients of HTTP/2 that attack the server at --port, frame by frame."""
 import itertools
-import threading
 
-from clients import CONNECTIONS, attacks, crowds, drips, many, reads_and_floods, wait_for_end
+from clients import CONNECTIONS, attacks, crowds, discards_answers, drips, many, reads_and_floods, wait_for_end
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, _, PING, _, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM, END_HEADERS = 1, 4
@@ -41,16 +40,8 @@ def floods(make, start=b""):
 
     def attack(connection):
         connection.send(PREFACE + start)
+        discards_answers(connection)
         numbers = streams()
-
-        def read():
-            try:
-                while connection.socket.recv(1 << 16):
-                    pass
-            except OSError:
-                pass
-
-        threading.Thread(target=read, daemon=True).start()
         while True:
             connection.send(b"".join(make(stream) for stream in itertools.islice(numbers, BURST)))
 
