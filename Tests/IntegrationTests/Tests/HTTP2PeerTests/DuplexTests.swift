@@ -62,59 +62,85 @@ import Testing
     func closed(_ implementation: HTTP2Server.Implementation, isSecure: Bool) async throws {
         try await withServer(implementation, isSecure: isSecure) { server in
             let options = try makeOptions(isSecure: isSecure)
-            let (questions, source) = AsyncStream.makeStream(of: [UInt8].self)
-            let stream = try ReadStream(
-                request: HTTPRequest(method: .post, url: url(server.url("/echo"))), body: .chunks(questions),
-                options: options)
-            try stream.open()
-            source.yield([1])
-            #expect(try await stream.read(upTo: 10) == [1])
-            stream.close()
-            try await askInTurns(server.url("/echo"), options, turns: 3)
-            let connections = try await server.connections(2)
-            #expect(Set(connections).count == 1)
+            var connections: Set<Int> = []
+            for turn in 0..<3 {
+                let (questions, source) = AsyncStream.makeStream(of: [UInt8].self)
+                let stream = try ReadStream(
+                    request: HTTPRequest(method: .post, url: url(server.url("/echo"))), body: .chunks(questions),
+                    options: options)
+                try stream.open()
+                source.yield([UInt8(turn)])
+                #expect(try await stream.read(upTo: 10) == [UInt8(turn)])
+                for case .stream(let number, let connection, _) in stream.report.steps.map(\.kind) {
+                    #expect(number == 2 * turn + 1)
+                    connections.insert(connection)
+                }
+                stream.close()
+            }
+            #expect(connections.count == 1)
         }
     }
 
     // MARK: nghttpx
 
-    @Test("through nghttpx: loads, bodies both ways and turns, to servers of both versions", arguments: [false, true])
-    func reverseProxy(isSecure: Bool) async throws {
-        for implementation in [HTTP2Server.Implementation.node, .apache] {
-            try await withServer(implementation, isSecure: false) { server in
-                // Apache has HTTP/1.1 at the same port.
-                let proxy = Nghttpx(port: server.port, isSecure: isSecure, usesHTTP1: implementation == .apache)
-                try proxy.start()
-                defer { proxy.stop() }
-                let address = "\(isSecure ? "https" : "http")://localhost:\(proxy.port)"
-                let large = patterned(5_000_000)
-                try server.write("large", large)
-                let session = try makeSession(isSecure: isSecure)
-                try await withThrowingTaskGroup { group in
-                    for _ in 0..<200 {
-                        group.addTask {
-                            let response = try await session.get(url("\(address)/hello"))
-                            #expect(response.text == "hello\n" && response.version == .http20)
-                            #expect(response.fields["Via"]?.contains("nghttpx") == true)
-                        }
-                    }
-                    try await group.waitForAll()
+    private func loadThroughProxy(_ address: String, _ large: [UInt8], _ session: HTTPSession) async throws {
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<200 {
+                group.addTask {
+                    let response = try await session.get(url("\(address)/hello"))
+                    #expect(response.text == "hello\n" && response.version == .http20, "\(response)")
+                    #expect(response.fields["Via"]?.contains("nghttpx") == true)
                 }
-                #expect(session.configuration.options.pool.idleCount == 1)
-                let isWhole =
-                    try await session.load(
-                        HTTPRequest(method: .get, url: url("\(address)/large"))
-                    ).body == large
-                #expect(isWhole)
-                #expect(try await session.get(url("\(address)/missing")).status == .notFound)
-                guard implementation == .node else { return }
-                let upload = try await session.load(
-                    HTTPRequest(method: .post, url: url("\(address)/upload")), body: .bytes(large))
-                let isReturned = upload.body == large
-                #expect(isReturned)
-                try await askInTurns("\(address)/echo", session.configuration.options, turns: 50)
+            }
+            try await group.waitForAll()
+        }
+        #expect(session.configuration.options.pool.idleCount == 1)
+        let isWhole = try await session.get(url("\(address)/large")).body == large
+        #expect(isWhole)
+        #expect(try await session.get(url("\(address)/missing")).status == .notFound)
+        let upload = try await session.load(
+            HTTPRequest(method: .post, url: url("\(address)/upload")), body: .bytes(large))
+        let isReturned = upload.body == large
+        #expect(isReturned)
+    }
+
+    @Test("through nghttpx to a server of HTTP/2: loads, bodies both ways and turns", arguments: [false, true])
+    func reverseProxy(isSecure: Bool) async throws {
+        try await withServer(.node, isSecure: false) { server in
+            let proxy = Nghttpx(port: server.port, isSecure: isSecure)
+            try proxy.start()
+            defer { proxy.stop() }
+            let large = patterned(5_000_000)
+            try server.write("large", large)
+            let session = try makeSession(isSecure: isSecure)
+            let address = "\(isSecure ? "https" : "http")://localhost:\(proxy.port)"
+            try await loadThroughProxy(address, large, session)
+            try await askInTurns("\(address)/echo", session.configuration.options, turns: 50)
+        }
+    }
+
+    @Test("through nghttpx to our server of HTTP/1.1", arguments: [false, true])
+    func reverseProxyToHTTP1(isSecure: Bool) async throws {
+        let large = patterned(5_000_000)
+        var configuration = HTTPServer.Configuration()
+        configuration.limits.bodyLength = Int64(large.count)
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
+        let running = Task {
+            try await server.run { exchange in
+                switch exchange.request.target.path {
+                case "/hello": try await exchange.respond(.ok, body: Array("hello\n".utf8))
+                case "/large": try await exchange.respond(.ok, body: large)
+                case "/upload": try await exchange.respond(.ok, body: exchange.body())
+                default: try await exchange.respond(.notFound)
+                }
             }
         }
+        defer { running.cancel() }
+        let proxy = Nghttpx(port: Int(try #require(server.port)), isSecure: isSecure, usesHTTP1: true)
+        try proxy.start()
+        defer { proxy.stop() }
+        try await loadThroughProxy(
+            "\(isSecure ? "https" : "http")://localhost:\(proxy.port)", large, makeSession(isSecure: isSecure))
     }
 
     @Test("nghttpx answers for a server that has ended", arguments: [false, true])

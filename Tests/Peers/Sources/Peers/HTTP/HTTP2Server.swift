@@ -288,6 +288,7 @@ public final class HTTP2Server: Peer {
             stream.on("error", (error) => console.log(String(error)));
             const coded = target.startsWith("/gzip/") && /gzip/.test(headers["accept-encoding"]);
             const trailers = { "x-trailer": "tail" };
+            if (headers["expect"] === "100-continue") stream.additionalHeaders({ ":status": 100 });
             if (target === "/echo" || method === "POST") {
                 stream.respond({ ":status": 200 }, { waitForTrailers: true });
                 stream.on("wantTrailers", () => stream.sendTrailers(trailers));
@@ -318,7 +319,8 @@ public final class HTTP2Server: Peer {
             }
         }
 
-        const options = chain ? { cert: fs.readFileSync(chain), key: fs.readFileSync(key) } : {};
+        // The files are in memory until they are sent.
+        const options = { maxSessionMemory: 1000, ...(chain ? { cert: fs.readFileSync(chain), key: fs.readFileSync(key) } : {}) };
         const server = chain ? http2.createSecureServer(options) : http2.createServer(options);
         server.on("stream", answer);
         server.on("sessionError", (error) => console.log(String(error)));
