@@ -40,7 +40,7 @@ import Testing
 
     private func load(
         _ path: String, _ method: HTTPMethod = .get, _ fields: [String: String] = [:], compressed: Bool = false,
-        minimumLength: Int64 = 1024, fileTimeout: Duration = .seconds(30),
+        minimumLength: Int64 = 1024, fileTimeout: Duration = .seconds(3600),
         threads: BlockingThreads? = nil
     ) async throws -> HTTPResponse {
         var router = Router()

@@ -43,6 +43,7 @@ import Testing
         }
         #expect(try await events.value == ["one", "two", "three", "four"])
         let found = pauses.withLock { $0 }
+        try #require(found.count >= 4)
         #expect([found[0], found[1], found[3]] == [.seconds(3), .milliseconds(250), .milliseconds(250)])
         #expect((Duration.milliseconds(500)...(.seconds(1))).contains(found[2]))
         #expect(server.requests.map { $0.fields["Last-Event-ID"] } == [nil, "1", "3", "3", "3"])

@@ -18,7 +18,7 @@ import Testing
         #expect(third.status == .internalServerError && third.text?.contains("no answer for GET \(url)") == true)
         #expect(server.requests.map(\.url) == [url, url, url])
         #expect(server.requests.map(\.connection) == [0, 0, 0] && server.connectionCount == 1)
-        #expect(server.requests[0].fields[.host] == "www.example.org")
+        #expect(server.requests.first?.fields[.host] == "www.example.org")
     }
 
     @Test(arguments: ["http://a.example:8080/", "https://[::1]/x", "http://192.0.2.1/"])
@@ -85,7 +85,7 @@ import Testing
                 "www.example.org", "other.example", "other.example", "www.example.org",
             ])
         #expect(server.requests.map { $0.fields[.cookie] } == [nil, nil, nil, "a=b"])
-        #expect(server.requests[2].fields[.authorization]?.hasPrefix("Basic ") == true)
+        #expect(server.requests.dropFirst(2).first?.fields[.authorization]?.hasPrefix("Basic ") == true)
     }
 
     @Test func failures() async throws {

@@ -176,9 +176,9 @@ extension NetDiagnostic.Options {
     /// Options for servers that answer, however slow the machine is.
     static var patient: Self {
         var options = NetDiagnostic.Options()
-        options.lookupTimeout = .seconds(60)
-        options.connectionTimeout = .seconds(60)
-        options.responseTimeout = .seconds(60)
+        options.lookupTimeout = .seconds(3600)
+        options.connectionTimeout = .seconds(3600)
+        options.responseTimeout = .seconds(3600)
         return options
     }
 }

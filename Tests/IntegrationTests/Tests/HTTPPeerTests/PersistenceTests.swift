@@ -176,7 +176,7 @@ import Testing
         #expect(loaded.error?.code == HTTPErrorNumber.connectionLost.rawValue)
         let seen = try await server.finished()
         #expect(seen.count == 1)
-        #expect(seen[0].text.components(separatedBy: "POST / ").count == 2)
+        #expect(seen.first?.text.components(separatedBy: "POST / ").count == 2)
     }
 
     /// There is one retry: a failure of the new connection is final.

@@ -100,7 +100,7 @@ import Testing
     func clientsOfBothFamiliesAreAccepted(_ peer: String) async throws {
         let listeners = try Socket.listeners(onPort: 0, isLocal: true)
         defer { listeners.forEach { $0.invalidate() } }
-        let port = try #require(listeners[0].localAddress?.port)
+        let port = try #require(listeners.first?.localAddress?.port)
         var arrivals = Events()
         for listener in listeners {
             try listener.setClient([.accept], arrivals.record)

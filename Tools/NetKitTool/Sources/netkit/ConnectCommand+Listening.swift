@@ -26,7 +26,7 @@ extension ConnectCommand {
         let result = Mutex<Result<Void, any Error>?>(nil)
         let limit = timeout.map { timeout in
             Task {
-                try await Task.sleep(for: .seconds(timeout))
+                try await EventLoop.shared.sleep(for: .seconds(timeout))
                 listener.stop()
             }
         }

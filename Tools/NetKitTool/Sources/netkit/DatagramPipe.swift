@@ -66,7 +66,7 @@ final class DatagramPipe: Sendable {
     private func untilIdle(after input: StandardInput) async -> Result<Void, any Error> {
         if let failure = await input.untilEnd() { return .failure(failure) }
         var due = ContinuousClock.now + (idleTimeout ?? .seconds(TimeLimit.longest))
-        while due > .now, (try? await Task.sleep(until: due)) != nil {
+        while due > .now, (try? await EventLoop.shared.sleep(until: Moment(due))) != nil {
             if let idleTimeout { due = max(due, lastReceived.withLock { $0 } + idleTimeout) }
         }
         return .success(())

@@ -202,7 +202,7 @@ struct FTPTarget: ParsableArguments {
             defer { group.cancelAll() }
             group.addTask { try await body() }
             group.addTask {
-                try await Task.sleep(for: .seconds(timeout))
+                try await EventLoop.shared.sleep(for: .seconds(timeout))
                 throw StreamError(
                     domain: .posix, code: StreamError.timedOut.code,
                     sentence: Sentence("tool.timedOut", "Timed out after %1.", TimeLimit.text(timeout)))

@@ -155,7 +155,7 @@ struct Load: Sendable {
                     if bar == nil { bar = ProgressBar(total: length, offset: 0) }
                     bar?.show(sent)
                 }
-                try? await Task.sleep(for: .milliseconds(100))
+                try? await EventLoop.shared.sleep(for: .milliseconds(100))
             }
             if let sent = course.stream?[.httpBodyBytesSent] { bar?.finish(sent) }
         }
@@ -191,7 +191,7 @@ struct Load: Sendable {
             outcome.count += Int64(count)
             progress?.show(begin + outcome.count)
             if let pause = rate?.pause(after: count, now: start.duration(to: .now) / .seconds(1)), pause > .zero {
-                try? await Task.sleep(for: pause)
+                try? await EventLoop.shared.sleep(for: pause)
             }
         }
         progress?.finish(begin + outcome.count)

@@ -52,7 +52,7 @@ enum PacedUpload {
             // Fails once the load has closed the reader.
             if !piece.isEmpty, (try? await output.writeAll(piece)) == nil { return }
             let pause = limit?.pause(after: piece.count, now: start.duration(to: .now) / .seconds(1))
-            if let pause, pause > .zero { try? await Task.sleep(for: pause) }
+            if let pause, pause > .zero { try? await EventLoop.shared.sleep(for: pause) }
         }
         output.close()
     }

@@ -63,7 +63,7 @@ final class StandardInput: Sendable {
                     let now = ContinuousClock.now
                     let since = self.phase.withLock { if case .reading(let since) = $0 { since } else { now } }
                     if since + limit <= now { break }
-                    try? await Task.sleep(until: since + limit)
+                    try? await EventLoop.shared.sleep(until: Moment(since + limit))
                 }
                 return nil
             }

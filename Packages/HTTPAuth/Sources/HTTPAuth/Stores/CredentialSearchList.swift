@@ -182,8 +182,8 @@ private struct StoreSearch {
 
 /// The threads that ask stores which may block.
 ///
-/// The user may be away while a key ring waits for a password, and a file may be on a disk that hangs. The stores of one name, which wait together, therefore
-/// occupy at most ``limit`` threads, and leave the others to the stores of other names.
+/// A key ring waits for the user, and a file may be on a disk that hangs. The stores of one name wait together, so they occupy at most
+/// ``limit`` threads, and leave the others to the stores of other names.
 final class StoreThreads: Sendable {
     static let limit = 4
 

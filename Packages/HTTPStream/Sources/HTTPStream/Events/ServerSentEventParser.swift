@@ -34,6 +34,9 @@ public struct ServerSentEventParser: Sendable {
     private var isFirstLine = true
     private var hasFailed = false
 
+    /// The number of bytes that are kept, for tests.
+    var keptCount: Int { buffer.count + line.count + data.count }
+
     // The event that is being received.
     private var data: [UInt8] = []
     private var hasData = false
@@ -52,8 +55,9 @@ public struct ServerSentEventParser: Sendable {
         id = lastEventID ?? ""
     }
 
-    /// Appends received bytes, which ``next()`` parses.
+    /// Appends received bytes, which ``next()`` parses. After its error they are dropped.
     public mutating func append(_ bytes: some Collection<UInt8>) {
+        if hasFailed { return }
         if position == buffer.count {
             buffer.removeAll(keepingCapacity: true)
         } else {
@@ -79,6 +83,7 @@ public struct ServerSentEventParser: Sendable {
             let end = buffer[position...].firstIndex { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
             guard line.count + data.count + (end ?? buffer.count) - position <= limit else {
                 hasFailed = true
+                (buffer, line, data, position) = ([], [], [], 0)
                 throw .eventTooLong(limit)
             }
             line += buffer[position..<(end ?? buffer.count)]

@@ -477,7 +477,7 @@ import Testing
     /// A parent, or a second server on a duplicate, continues to accept.
     @Test func stoppingLeavesOtherHoldersOfTheSocketAlone() async throws {
         let sockets = try Socket.listeners(onPort: 0, isLocal: true)
-        let port = try #require(sockets[0].localAddress?.port)
+        let port = try #require(sockets.first?.localAddress?.port)
         let copies = try sockets.map { try Socket(descriptor: dup($0.descriptor), ownership: .owned) }
         let first = try HTTPServer(sockets: sockets)
         let running = Task { try await first.run(Self.mirror) }

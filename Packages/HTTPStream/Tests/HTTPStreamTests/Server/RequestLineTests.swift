@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPStream
 
 /// Every byte in every part of a request line, sent to a server over a connection.
-@Suite(.timeLimit(.minutes(5))) struct RequestLineTests {
+@Suite(.timeLimit(.minutes(20))) struct RequestLineTests {
     /// A place in the line, and the status of the response for each byte in it.
     struct Place: Sendable, CustomTestStringConvertible {
         let testDescription: String

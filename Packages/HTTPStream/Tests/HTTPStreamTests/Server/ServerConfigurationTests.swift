@@ -204,14 +204,16 @@ import Testing
                 try await pair.output.writeAll(
                     Array("GET /\(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8))
                 if !isChanged { _ = try await statuses(pair) }
-                while true {
+                while !Task.isCancelled {
                     if let outcome = written.withLock(\.first) { return outcome }
                     await Task.yield()
                 }
+                return "nothing"
             }, usual: "written", changed: "timed out", change: { $0.writeTimeout = .milliseconds(50) },
             handler: { exchange in
-                try await exchange.begin(HTTPResponse(status: .ok))
+                let response = try HTTPResponse(status: .ok)
                 do throws(StreamError) {
+                    try await exchange.begin(response)
                     // More than the buffers of two sockets hold.
                     for _ in 0..<("\(exchange.request.target)" == "/long" ? 32 : 1) {
                         try await exchange.write([UInt8](repeating: 65, count: 1 << 20))

@@ -125,7 +125,7 @@ import Testing
         try await serve(part) { url, requests in
             let policy = RetryPolicy(limit: 2, firstDelay: .seconds(3600), longestDelay: .seconds(3600))
             await #expect(throws: StreamError.self) {
-                try await session(policy).download(url, to: folder.file, within: .seconds(30))
+                try await session(policy).download(url, to: folder.file, within: .seconds(1800))
             }
             #expect(requests.count == 1)
         }

@@ -223,7 +223,7 @@ import Testing
         var request = try HTTPRequest(method: .get, url: url(server))
         try request.fields.set(own, for: .accept)
         _ = try await session { _ in }.load(request)
-        let sent = server.requests[0].split(separator: "\r\n").first { $0.hasPrefix("Accept:") }
+        let sent = try #require(server.requests.first).split(separator: "\r\n").first { $0.hasPrefix("Accept:") }
         #expect(sent == (own == "" ? nil : "Accept: \(own ?? "*/*")"))
     }
 }

@@ -226,6 +226,7 @@ import Testing
         let proxy = try TurnServer([Self.proxyAsks, Self.ok])
         var settings = ProxySettings()
         if isScript {
+            ProxyScriptStore.shared.limitRuns(to: .seconds(3600))
             settings.script = .text("function FindProxyForURL(url, host) { return 'PROXY 127.0.0.1:\(proxy.port)'; }")
         } else {
             settings.http = [ProxyServer(.http, host: "127.0.0.1", port: proxy.port)]
@@ -277,6 +278,7 @@ import Testing
         let session = Self.session { configuration in
             configuration.prompt = { _ in .init(user: "joe", password: "pw") }
             var settings = ProxySettings()
+            ProxyScriptStore.shared.limitRuns(to: .seconds(3600))
             settings.script = .text(
                 "function FindProxyForURL(url, host) { return 'PROXY 127.0.0.1:\(proxy.port)'; }")
             configuration.proxies = .settings(settings)

@@ -27,8 +27,9 @@ final class TurnServer: Sendable {
         /// Whether a request has its whole body, whose length its head declares.
         private static func isComplete(_ request: [UInt8]) -> Bool {
             let parts = String(decoding: request, as: UTF8.self).split(separator: "\r\n\r\n", maxSplits: 1)
-            let length = parts[0].firstRange(of: "Content-Length: ").flatMap { range in
-                Int(parts[0][range.upperBound...].prefix { $0.isNumber })
+            let head = parts.first ?? ""
+            let length = head.firstRange(of: "Content-Length: ").flatMap { range in
+                Int(head[range.upperBound...].prefix { $0.isNumber })
             }
             return parts.dropFirst().first?.utf8.count ?? 0 >= length ?? 0
         }

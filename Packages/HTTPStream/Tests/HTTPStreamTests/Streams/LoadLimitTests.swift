@@ -117,7 +117,7 @@ import Testing
         defer { serving.cancel() }
         let url = try #require(URL(string: "http://127.0.0.1:\(server.port ?? 0)/"))
         let stream = ReadStream(request: try HTTPRequest(method: .put, url: url), body: .bytes(Self.body))
-        try stream.set(.writeTimeout, to: .seconds(30))
+        try stream.set(.writeTimeout, to: .seconds(3600))
         try stream.open()
         #expect(try await stream.readAll(limit: 100) == Array("\(Self.body.count)".utf8))
     }

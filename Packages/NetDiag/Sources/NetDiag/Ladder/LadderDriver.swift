@@ -35,7 +35,7 @@ struct LadderDriver: Sendable {
 
     private func diagnose(_ target: DiagnosisTarget, with source: ProxyScriptSource) async -> Diagnosis {
         do throws(StreamError) {
-            try await ProxyScript.checkAvailability()
+            try await ProxyScript.checkAvailability(timeout: options.responseTimeout)
             var script: ProxyScript
             if var server = source.server {
                 server.ownTLS = target.proxyTLS
@@ -49,7 +49,7 @@ struct LadderDriver: Sendable {
             }
             guard let url = target.url else { return await run(target.through(.direct)).diagnosis }
             let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
-            script.timeout = min(script.timeout, .milliseconds(Int(max(0, left))))
+            script.timeout = min(options.responseTimeout, .milliseconds(Int(max(0, left))))
             let routes = try await script.choices(for: url).map { target.through($0) }
             return await diagnose(routes, knowing: LadderFacts())
         } catch {

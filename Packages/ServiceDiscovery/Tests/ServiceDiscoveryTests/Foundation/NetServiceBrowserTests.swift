@@ -48,7 +48,7 @@ import Testing
         #expect(delegate.calls.last == "didStopSearch")
         #expect(engine.running.isEmpty)
         // The services found can still be resolved, and the browser can search again.
-        #expect(delegate.found[0].port == -1)
+        #expect(delegate.found.first?.port == -1)
         browser.searchForServices(ofType: "_http._tcp", inDomain: "local")
         delegate.run(until: 11)
         #expect(delegate.calls.suffix(2) == ["found B. _http._tcp. local. true", "found Ü _http._tcp. local. false"])

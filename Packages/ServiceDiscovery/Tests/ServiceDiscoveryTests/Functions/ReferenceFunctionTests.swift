@@ -128,7 +128,7 @@ struct ReferenceFunctionTests {
             if !onQueue { find("c") }
             other.withLock { $0 }?.join()
             #expect(result.withLock { $0 } == 0 && !browser.isReadable)
-            let names = replies.take().map { $0.split(separator: " ")[3] }
+            let names = replies.take().map { $0.split(separator: " ").dropFirst(3).first }
             #expect(names == (onQueue ? ["a", "b"] : ["a", "b", "c"]))
         }
     }

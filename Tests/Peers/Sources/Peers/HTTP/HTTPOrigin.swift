@@ -101,8 +101,8 @@ public final class HTTPOrigin: Sendable {
     }
 
     private static func request(_ head: String, _ connection: ScriptedConnection) throws(PeerError) -> Request {
-        var lines = head.split(separator: "\r\n", omittingEmptySubsequences: true)
-        let words = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        var lines = head.split(separator: "\r\n", omittingEmptySubsequences: true)[...]
+        let words = (lines.popFirst() ?? "").split(separator: " ", omittingEmptySubsequences: false).map(String.init)
         guard words.count == 3 else { throw PeerError(.unexpected, "invalid request line: \(head.debugDescription)") }
         let fields = lines.map { line in
             let colon = line.firstIndex(of: ":") ?? line.endIndex

@@ -137,7 +137,7 @@ import Testing
             "var a = []; while (true) a.push({});",
             "var a = [], n = 0; while (true) { var o = {}; o['p' + n++] = 1; a.push(o); }",
             "var a = 'x'; while (true) a += a + 'y';",
-            "var a = []; while (true) a.push(new Array(1000).join('x') + a.length);",
+            "var a = []; while (true) a.push(new Array(100000).join('x') + a.length);",
         ], ProxyScriptEngine.allCases)
     func greedy(_ statements: String, _ engine: ProxyScriptEngine) async throws {
         let script = try Self.patient("function FindProxyForURL(url, host) { \(statements) }", engine)
