@@ -86,7 +86,7 @@ extension ListingEntry {
     }
 
     /// The approximate memory of the entry and its texts, in bytes, for callers that keep many entries.
-    public var memorySize: Int {
+    package var memorySize: Int {
         MemoryLayout<Self>.stride + Self.storageSize(nameBytes.count) + Self.storageSize(factBytes.count)
             + Self.storageSize(linkTargetBytes?.count ?? 0) + Self.storageSize(owner) + Self.storageSize(group)
     }

@@ -142,7 +142,7 @@ extension FamilyVerdict: CustomStringConvertible {
 
 extension Diagnosis: Encodable {
     /// The version of the JSON form. It increases when a field changes its meaning or is removed.
-    public static let schemaVersion = 1
+    static let schemaVersion = 1
 
     private enum Key: String, CodingKey {
         case schema, target, status, cause, consequences, remarks, unchecked, uncheckable, families

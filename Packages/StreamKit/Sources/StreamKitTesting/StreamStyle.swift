@@ -27,7 +27,7 @@ public enum StreamStyle: Sendable, CaseIterable, CustomStringConvertible {
     }
 
     /// True if calls of this style wait, so that they can be woken.
-    public var waits: Bool { self == .blocking || self == .async }
+    var waits: Bool { self == .blocking || self == .async }
 
     /// A new target for callbacks; nil for styles without callbacks.
     func makeTarget() -> (any DeliveryTarget)? {

@@ -30,17 +30,8 @@ extension Socket {
         try await perform(.reader, until: deadline) { () throws(StreamError) in try acceptOne() }
     }
 
-    /// The connections received by this listener.
-    ///
-    /// ```swift
-    /// try await withThrowingDiscardingTaskGroup { group in
-    ///     for try await client in listener.accepted { group.addTask { await serve(client) } }
-    /// }
-    /// ```
-    ///
-    /// The sequence ends when the task is cancelled or the socket is invalidated. While the process has no descriptors left, it retries
-    /// ten times a second; connections wait in the listener's queue meanwhile.
-    public var accepted: some AsyncSequence<Socket, StreamError> & Sendable { AcceptedSockets(listener: self) }
+    /// The connections received by this listener, until the task is cancelled or the socket is invalidated.
+    public var accepted: AcceptedSockets { AcceptedSockets(listener: self) }
 
     /// Accepts one connection; nil if none is waiting. Call inside the reader half.
     func acceptOne() throws(StreamError) -> Socket? {
@@ -72,8 +63,22 @@ extension Socket {
     }
 }
 
-/// The sequence of ``Socket/accepted``.
-package struct AcceptedSockets: AsyncSequence, Sendable {
+/// The connections that a listening socket receives, as a sequence.
+///
+/// ```swift
+/// try await withThrowingDiscardingTaskGroup { group in
+///     for try await client in listener.accepted { group.addTask { await serve(client) } }
+/// }
+/// ```
+///
+/// The sequence ends when the task is cancelled or the socket is invalidated. While the process has no descriptors
+/// left, it retries ten times a second; connections wait in the listener's queue meanwhile.
+public struct AcceptedSockets: AsyncSequence, Sendable {
+    /// A connected socket.
+    public typealias Element = Socket
+    /// The error of the listener.
+    public typealias Failure = StreamError
+
     /// The pause before the next attempt when no descriptors are left, in this sequence and for events.
     package static let retryPause: Duration = .milliseconds(100)
 
@@ -88,18 +93,21 @@ package struct AcceptedSockets: AsyncSequence, Sendable {
     let listener: Socket
 
     /// Begins to accept; one iterator at a time.
-    package func makeAsyncIterator() -> AsyncIterator {
+    public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(listener: listener)
     }
 
     /// Accepts one connection at a time.
-    package struct AsyncIterator: AsyncIteratorProtocol {
+    public struct AsyncIterator: AsyncIteratorProtocol {
         let listener: Socket
 
         /// The next connection; nil after the end.
-        ///
-        /// - Throws: the error of the listener.
-        package mutating func next(
+        public mutating func next() async throws(StreamError) -> Socket? {
+            try await next(isolation: nil)
+        }
+
+        /// The next connection; nil after the end.
+        public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(StreamError) -> Socket? {
             while true {

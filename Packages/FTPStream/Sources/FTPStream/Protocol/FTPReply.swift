@@ -18,11 +18,11 @@ public struct FTPReply: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether another reply follows (1xx).
-    public var isPreliminary: Bool { code < 200 }
+    var isPreliminary: Bool { code < 200 }
     /// Whether the command succeeded (2xx).
     public var isPositive: Bool { (200..<300).contains(code) }
     /// Whether the server expects the next command of a sequence (3xx).
-    public var isIntermediate: Bool { (300..<400).contains(code) }
+    var isIntermediate: Bool { (300..<400).contains(code) }
     /// Whether the server refused the command, temporarily (4xx) or permanently (5xx).
     public var isNegative: Bool { code >= 400 }
 

@@ -26,7 +26,7 @@ public enum FTPTimeLimits {
     /// The time that the data of a transfer has to begin or end after the server has confirmed it: 5 s, and at most a quarter of
     /// ``FTPOptions/replyTimeout``. Some servers confirm a transfer and never serve its data connection; the error is
     /// ``FTPError/Code/incomplete``.
-    public static let confirmedData = Duration.seconds(5)
+    static let confirmedData = Duration.seconds(5)
 
     /// The time that the server has to state the reason after the data connection has failed: 5 s, and at most ``FTPOptions/replyTimeout``.
     public static let cause = Duration.seconds(5)
@@ -35,7 +35,7 @@ public enum FTPTimeLimits {
     public static let quit = Duration.seconds(2)
 
     /// The time limit for the resynchronization of a session after an aborted transfer; then the session is closed: 15 s.
-    public static let recovery = Duration.seconds(15)
+    static let recovery = Duration.seconds(15)
 }
 
 /// The limits of ``FTPTimeLimits`` after which a session takes another way, or gives up what the server has confirmed.

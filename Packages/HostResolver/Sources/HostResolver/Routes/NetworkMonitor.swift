@@ -51,19 +51,15 @@ public final class NetworkMonitor: Sendable {
     }
 
     /// Returns the changes from now on. A slow reader gets several changes combined into one.
-    public func changes() -> some AsyncSequence<NetworkChange, Never> & Sendable {
-        networkChanges()
-    }
-
-    private func networkChanges() -> NetworkChanges {
+    public func changes() -> NetworkChanges {
         NetworkChanges(readers: BroadcastReaders(broadcast), monitor: self)
     }
 
     /// Returns the reachability of a host with the given addresses: the current value, and each new one.
     ///
     /// If the kernel cannot be queried, the host is reported as unreachable.
-    public func reachability(of addresses: [IPAddress]) -> some AsyncSequence<ReachabilityFlags, Never> & Sendable {
-        ReachabilityChanges(changes: networkChanges(), addresses: addresses)
+    public func reachability(of addresses: [IPAddress]) -> ReachabilityChanges {
+        ReachabilityChanges(changes: changes(), addresses: addresses)
     }
 
     /// Calls `handler` on `target` at each change, until the subscription is cancelled or released.
@@ -84,28 +80,33 @@ public final class NetworkMonitor: Sendable {
 /// The changes of this machine's network, from ``NetworkMonitor/changes()``.
 ///
 /// The sequence ends when its monitor is closed or the task is cancelled.
-struct NetworkChanges: AsyncSequence, Sendable {
+public struct NetworkChanges: AsyncSequence, Sendable {
+    /// The parts of the network that have changed.
+    public typealias Element = NetworkChange
+    /// The sequence never fails.
+    public typealias Failure = Never
+
     fileprivate let readers: BroadcastReaders<NetworkChange>
     /// The monitor, kept alive as long as the sequence.
     fileprivate let monitor: NetworkMonitor
 
     /// Creates an iterator. It returns the changes since ``NetworkMonitor/changes()`` was called; beside another iterator, those from now on.
-    func makeAsyncIterator() -> Iterator {
+    public func makeAsyncIterator() -> Iterator {
         Iterator(reader: readers.make(), monitor: monitor)
     }
 
     /// An iterator over the changes.
-    struct Iterator: AsyncIteratorProtocol {
+    public struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: BroadcastReaders<NetworkChange>.Reader
         fileprivate let monitor: NetworkMonitor
 
         /// Returns the next change; nil at the end, or if the task is cancelled.
-        mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkChange? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkChange? {
             try? await reader.mailbox.next()
         }
 
         /// Returns the next change; nil at the end, or if the task is cancelled.
-        mutating func next() async -> NetworkChange? {
+        public mutating func next() async -> NetworkChange? {
             try? await reader.mailbox.next()
         }
     }

@@ -71,7 +71,7 @@ public final class WireResolver: Resolver, ReverseResolver {
     var waitingCount: Int { flights.waitingCount }
 
     /// The counters of the cache.
-    public var cacheStatistics: CacheStatistics { client.statistics }
+    package var cacheStatistics: CacheStatistics { client.statistics }
 
     /// Removes all answers from the cache, and forgets which servers break EDNS.
     public func flushCache() {
@@ -199,12 +199,12 @@ extension WireResolver {
 
 extension WireResolver {
     /// The counters of a resolver's cache.
-    public struct CacheStatistics: Hashable, Sendable {
+    package struct CacheStatistics: Hashable, Sendable {
         /// The number of questions answered from the cache.
-        public let hits: Int
+        package let hits: Int
         /// The number of questions that the cache could not answer.
-        public let misses: Int
+        package let misses: Int
         /// The current number of answers in the cache.
-        public let count: Int
+        package let count: Int
     }
 }

@@ -61,11 +61,11 @@ public struct SOCKSFailure: RawRepresentable, Sendable, Hashable {
     /// SOCKS 5: the proxy accepts no offered method (`kSOCKS5NoAcceptableMethod`).
     public static let noAcceptableMethod = SOCKSFailure(.method, 255)
     /// SOCKS 5: general failure of the proxy.
-    public static let generalFailure = SOCKSFailure(.reply5, 1)
+    package static let generalFailure = SOCKSFailure(.reply5, 1)
     /// SOCKS 5: forbidden by the proxy's rules.
     public static let notAllowed = SOCKSFailure(.reply5, 2)
     /// SOCKS 5: no route to the network.
-    public static let networkUnreachable = SOCKSFailure(.reply5, 3)
+    package static let networkUnreachable = SOCKSFailure(.reply5, 3)
     /// SOCKS 5: no route to the host, or the proxy cannot resolve its name.
     public static let hostUnreachable = SOCKSFailure(.reply5, 4)
     /// SOCKS 5: the target refused the connection.

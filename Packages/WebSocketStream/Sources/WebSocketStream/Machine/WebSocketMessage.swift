@@ -65,7 +65,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     /// The number.
     public let rawValue: UInt16
 
-    /// Makes a code with any number. ``isSendable`` is false for those that a Close frame must not contain.
+    /// Makes a code with any number, including those that a Close frame must not contain.
     public init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
@@ -100,7 +100,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     public static let badGateway = WebSocketCloseCode(rawValue: 1014)
 
     /// Whether a Close frame may contain the code: a registered one, or one from 3000 to 4999 (RFC 6455 §7.4.2).
-    public var isSendable: Bool {
+    var isSendable: Bool {
         switch rawValue {
         case 1000...1003, 1007...1014, 3000...4999: true
         default: false
