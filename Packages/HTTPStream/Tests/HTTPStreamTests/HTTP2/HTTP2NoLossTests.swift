@@ -64,6 +64,13 @@ import Testing
             var processedCount = 0
             var endings: [Int] = Array(repeating: 0, count: Manner.allCases.count)
             let allIdempotent: Bool
+            /// The number of connections that requests have used: a client may open more.
+            var used = 0
+
+            mutating func beginCourse() -> Course {
+                used += 1
+                return Course(manner: Manner.allCases[used % Manner.allCases.count])
+            }
         }
 
         let state: Locked<State>
@@ -87,7 +94,7 @@ import Testing
             try log.state.withLock { state in
                 switch event {
                 case .request(let stream, let request):
-                    var course = state.courses[connection] ?? Course(manner: manner(of: connection))
+                    var course = state.courses[connection] ?? state.beginCourse()
                     course.highest = max(course.highest, stream.rawValue)
                     course.held.append(
                         Arrived(stream: stream, path: request.head.target.path ?? ""))
@@ -104,10 +111,6 @@ import Testing
                 }
             }
         }
-    }
-
-    private static func manner(of connection: Int) -> Manner {
-        Manner.allCases[connection % Manner.allCases.count]
     }
 
     private static func act(
