@@ -31,9 +31,9 @@ import Testing
         try stream.open()
         try await stream.opened()
         let caller = Caller(stream)
-        // On the other half of the wait point, where nothing else waits. The server has sent everything, so no further edge
-        // comes, and the registration at the connections stands for the next step.
-        while stream.waitPoint.watch(.writer, for: .readable, with: caller) == .ready {}
+        // The stream has no client, so nothing else observes its point. The server has sent everything, so no further edge comes, and the
+        // registration at the connections stands for the next step.
+        while stream.waitPoint.watch(.reader, for: .readable, with: caller) == .ready {}
         return (server, client, stream, caller)
     }
 
