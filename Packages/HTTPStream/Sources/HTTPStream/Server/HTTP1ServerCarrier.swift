@@ -206,7 +206,10 @@ final class HTTP1ServerCarrier: ServerCarrier {
         }
     }
 
-    func isOffered(_ protocolName: String) -> Bool { exchange.request == .offered && request.offers(protocolName) }
+    func requireOffer(of protocolName: String) throws(StreamError) {
+        if exchange.request == .offered, request.offers(protocolName) { return }
+        throw .unsendable("the request does not offer to switch to \(protocolName), or its body has not been read")
+    }
 
     func switchProtocols(
         to protocolName: String, _ fields: HTTPFields, willSend: () -> Void

@@ -230,12 +230,14 @@ final class HTTP2ServerCarrier: ServerCarrier {
 
     // MARK: Other protocols
 
-    func isOffered(_ protocolName: String) -> Bool { false }
+    func requireOffer(of protocolName: String) throws(StreamError) {
+        throw .unsendable("HTTP/2 has no Upgrade (RFC 9113 §8.6)")
+    }
 
     func switchProtocols(
         to protocolName: String, _ fields: HTTPFields, willSend: () -> Void
     ) async throws(StreamError) -> HTTPUpgradedConnection {
-        throw .unsendable("HTTP/2 has no Upgrade (RFC 9113 §8.6)")
+        throw .closed  // never reached: `requireOffer(of:)` throws
     }
 
     func takePermit() -> LongLivedLimit.Permit? { link.takePermit() }

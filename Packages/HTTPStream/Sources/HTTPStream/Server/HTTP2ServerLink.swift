@@ -101,7 +101,7 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
             let isSent = await carrier.respond(with: refusal)
             context.configuration.onResponse?(
                 HTTPServer.Record(
-                    request: nil, status: refusal.status, bodyLength: isSent ? refusal.bodyLength : 0,
+                    request: carrier.request, status: refusal.status, bodyLength: isSent ? refusal.bodyLength : 0,
                     isComplete: isSent, remoteAddress: observedAddress))
             await carrier.close(isComplete: isSent)
         } else {
@@ -179,7 +179,7 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
     /// Lets other streams send, because the handler of this one does not want to any more.
     func giveUpSending(_ stream: HTTP2ServerStream) { changeCore { $0.giveUpSending(stream) } }
 
-    /// The number of bytes that the connection has written so far, and of its streams.
+    /// The number of bytes that the connection has written so far, and the number of its streams.
     var progress: (written: Int, streams: Int) { withCore { ($0.written, $0.streamCount) } }
 
     /// Permits the connection to be long-lived, once for all of its streams; nil at the maximum of such connections.
@@ -197,7 +197,6 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
     func wait(_ stream: HTTP2ServerStream, within limit: Duration) async throws(StreamError) {
         changeCore { $0.setWaiting(true, stream) }
         let wake = await stream.point.wait(.reader, for: .readable, until: .now + limit)
-        if case .ready = wake { return }
         switch wake {
         case .ready: return
         case .timedOut: throw .timedOut

@@ -96,7 +96,7 @@ public final class HTTPServer: Sendable {
             connections.tls = tls
         }
         connections.properties[.writeTimeout] = configuration.writeTimeout
-        if configuration.acceptsPriorKnowledge, configuration.versions == .http1 {
+        if configuration.acceptsPriorKnowledge, configuration.versions == .http1 || connections.tls != nil {
             throw .serverDecides("acceptsPriorKnowledge", instead: "HTTPServer.Configuration: versions")
         }
         if let tls = connections.tls { connections.tls = try HTTPServer.offering(configuration.versions, tls) }
@@ -105,7 +105,8 @@ public final class HTTPServer: Sendable {
 
     /// Adds the application protocols of the server to a configuration that has none.
     ///
-    /// - Throws: `EINVAL` for a configuration that offers HTTP/2 although the server does not serve it.
+    /// - Throws: `EINVAL` for a configuration that offers HTTP/2 although the server does not serve it, or does not offer it although the
+    ///   server serves nothing else.
     private static func offering(
         _ versions: HTTPVersions, _ tls: TLSConfiguration
     ) throws(StreamError) -> TLSConfiguration {
@@ -113,7 +114,9 @@ public final class HTTPServer: Sendable {
         if tls.applicationProtocols.isEmpty {
             tls.applicationProtocols = versions.applicationProtocols
             if versions != .http2 { tls.applicationProtocols.append("http/1.0") }
-        } else if versions == .http1, tls.applicationProtocols.contains(HTTPVersions.http2Protocol) {
+        } else if (versions == .http1) == tls.applicationProtocols.contains(HTTPVersions.http2Protocol),
+            versions != .automatic
+        {
             throw .serverDecides(HTTPVersions.http2Protocol, instead: "HTTPServer.Configuration: versions")
         }
         return tls
@@ -163,7 +166,7 @@ public final class HTTPServer: Sendable {
     }
 
     /// Accepts no more connections, closes idle ones, and lets all others end with the current response. A connection is not idle once
-    /// the first byte of a request has arrived.
+    /// the first byte of a request has arrived. Clients of HTTP/2 are told with GOAWAY, and requests that are on their way are still answered.
     ///
     /// - Parameter grace: the time for which handlers may continue; then they are cancelled and their connections closed. Nil for
     ///   no limit.
@@ -189,10 +192,12 @@ extension HTTPServer {
         public var versions = HTTPVersions.automatic
 
         /// Whether a client without TLS may begin with HTTP/2 because it knows that the server serves it (prior knowledge, RFC 9113 §3.3).
-        /// Default false: over plain TCP, the server serves HTTP/1.1. The former `Upgrade: h2c` is never accepted.
+        /// Default false: over plain TCP, the server serves HTTP/1.1. Not needed with ``HTTPVersions/http2``; refused with ``HTTPVersions/http1``
+        /// and with TLS, where the client negotiates. The former `Upgrade: h2c` is never accepted.
         public var acceptsPriorKnowledge = false
 
-        /// The maximum number of requests at the same time on a connection of HTTP/2. Default 100; from 1 to 16,384. The server refuses others
+        /// The maximum number of requests at the same time on a connection of HTTP/2. Default 100; from 1 to 16,384, others have the effect of the
+        /// nearest of these. The server refuses others
         /// before a handler sees them, and their client may send them again.
         public var maximumStreamsPerConnection = 100
 
@@ -298,7 +303,7 @@ extension HTTPServer {
 extension HTTPServer {
     /// A request and its response, after the response has been sent or cut off.
     public struct Record: Sendable {
-        /// The head of the request; nil if it was malformed or too long.
+        /// The head of the request; nil if the server has refused it before its head was understood.
         public let request: HTTPRequest?
         /// The status of the response; nil if the connection ended before the response began.
         public let status: HTTPStatus?

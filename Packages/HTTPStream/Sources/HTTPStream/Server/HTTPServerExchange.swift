@@ -16,7 +16,7 @@ public import StreamKit
 ///
 /// Read as much of the body as needed, then respond once: as a whole with ``respond(_:)``, or piece by piece with
 /// ``begin(_:length:)`` and ``write(_:)``. If a handler throws before the response has begun, the response is a 500 (or a status
-/// that names the client's error); afterwards the connection is closed, so that the client sees that the response is incomplete.
+/// that names the client's error); afterwards the connection is closed, or over HTTP/2 the stream reset, so that the client sees that the response is incomplete.
 /// If a handler does not respond, the response is a 500.
 ///
 /// If the client disconnects, the handler's task is cancelled (``HTTPServer/Configuration/halfClosedTimeout``), and waiting calls
@@ -301,9 +301,7 @@ extension HTTPServerExchange {
         try use.enter()
         defer { use.leave() }
         guard case .none = answer else { throw .answeredTwice }
-        guard carrier.isOffered(protocolName) else {
-            throw .unsendable("the request does not offer to switch to \(protocolName), or its body has not been read")
-        }
+        try carrier.requireOffer(of: protocolName)
         if fields.contains(.contentLength) || fields.contains(.transferEncoding) {
             throw .unsendable("a 101 has no body (RFC 9110 §8.6)")
         }

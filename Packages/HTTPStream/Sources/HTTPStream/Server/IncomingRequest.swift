@@ -156,7 +156,7 @@ extension HTTPRequest {
     }
 }
 
-/// A request that the server answers itself, because it must not be passed to the handler. The connection is then closed, since
+/// A request that the server answers itself, because it must not be passed to the handler. Over HTTP/1.1, the connection is then closed, since
 /// the start of the next request is unknown.
 struct RequestRefusal: Error, Equatable {
     let status: HTTPStatus

@@ -5,7 +5,8 @@ internal import StreamKit
 
 /// What carries one request and its response for an ``HTTPServerExchange``: a connection of HTTP/1.1, or a stream of HTTP/2.
 ///
-/// Used by one call at a time, except for the constants ``context``, ``pair``, ``request`` and ``task``.
+/// Used by one call at a time, except for ``abandon()`` and the constants ``context``, ``pair``, ``observedAddress``, ``request`` and
+/// ``task``.
 protocol ServerCarrier: AnyObject {
     var context: ServerContext { get }
     /// The streams of the connection.
@@ -18,7 +19,7 @@ protocol ServerCarrier: AnyObject {
     var trailers: HTTPFields { get }
     /// The task of the handler, which is cancelled once the client has disconnected.
     var task: HandlerTask { get }
-    /// Whether the client has disconnected, or sends or takes too little.
+    /// Whether nothing can be sent to the client any more: it has disconnected, or takes too little.
     var isClientGone: Bool { get set }
     /// What the server responds if the handler does not; nil for a 500.
     var refusal: RequestRefusal? { get }
@@ -51,8 +52,8 @@ protocol ServerCarrier: AnyObject {
     /// Ends the response, whose body has been sent.
     func endResponse(_ trailers: HTTPFields, as body: ResponsePlan.Body) async throws(StreamError)
 
-    /// Whether the client has offered to switch to a protocol, and its body has been read.
-    func isOffered(_ protocolName: String) -> Bool
+    /// Throws unless the client has offered to switch to a protocol, and its body has been read.
+    func requireOffer(of protocolName: String) throws(StreamError)
 
     /// Responds with 101, and lets the connection carry the other protocol.
     ///

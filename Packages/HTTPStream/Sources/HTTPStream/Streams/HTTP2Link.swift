@@ -57,7 +57,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     deinit { pair.close() }
 
-    /// Tells the program what has happened. Called without the lock, in order, on the loop's thread.
+    /// Tells the program what has happened. Called on the loop's thread without the lock. The notices of one change are in order; those of two
+    /// changes may not be.
     func perform(_ notice: Core.Notice) {}
 
     /// Called once, without the lock, when the link takes no further requests.
@@ -199,8 +200,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     /// Changes the state, and does what follows from that: events, output and deadlines; then performs the notices without the lock.
     ///
-    /// - Parameter isWork: whether the loop calls this, and not a load under its own lock. Output is written at once then, and notices are
-    ///   performed by this call; for others, which may hold locks of their own, the loop does both.
+    /// - Parameter isWork: whether the loop's own work calls this. Its notices are performed by this call, those of others by the loop, since
+    ///   the caller may hold locks. Output is written by this call, except on the loop's thread outside its work: then at the end of the turn.
     private func withState<Result: Sendable, Failure: Error>(
         isWork: Bool = false, _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,6 +1,7 @@
 internal import StreamKit
 
-/// The versions of HTTP that a load may use: the value of ``HTTPOptions/versions``.
+/// The versions of HTTP that a load may use, or that a server serves: the value of ``HTTPOptions/versions`` and of
+/// ``HTTPServer/Configuration/versions``.
 @nonexhaustive
 public enum HTTPVersions: Sendable, Hashable {
     /// HTTP/1.1 alone.

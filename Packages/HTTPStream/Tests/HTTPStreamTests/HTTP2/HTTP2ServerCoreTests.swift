@@ -68,18 +68,22 @@ import Testing
         }
     }
 
-    @Test("the last bytes of a connection that ends have the time of a response, counted from each progress")
-    func lastBytes() throws {
+    @Test("a connection that drains ends once its last bytes are written")
+    func drained() throws {
         var pair = Pair { $0.writeTimeout = .seconds(30) }
         _ = try pair.request()
         let stream = try #require(pair.exchange().first)
         try pair.server.respond(stream, HTTPResponse(status: .ok), endsHere: true, now: pair.now)
         pair.server.close(stream, nil, now: pair.now)
         pair.server.drain(now: pair.now)
-        // The client answers the PING of the shut-down, and then takes nothing for a while.
+        // The client answers the PING of the shut-down.
         pair.exchange()
         let isOver = pair.server.hasEnded
         #expect(isOver)
+    }
+
+    @Test("the last bytes of a connection have the time of a response, counted from each progress")
+    func lastBytes() throws {
         var slow = Pair { $0.writeTimeout = .seconds(30) }
         _ = try slow.request()
         let late = try #require(slow.exchange().first)
@@ -124,6 +128,24 @@ import Testing
         pair.advance(.seconds(10))
         let (hasEnded, output) = (pair.server.hasEnded, pair.server.outputCount)
         #expect(hasEnded && output > 0)
+    }
+
+    @Test("requests that are reset at once occupy their places until their handlers end, and end the connection")
+    func rapidReset() throws {
+        var pair = Pair()
+        pair.exchange()
+        var requests: [HTTP2ServerStream] = []
+        for _ in 0..<400 where !pair.client.isDraining {
+            let stream = try pair.request()
+            requests += pair.exchange()
+            pair.client.close(stream, now: pair.elapsed)
+            pair.exchange()
+        }
+        let goAway = pair.events.compactMap { if case .goAway(let goAway) = $0 { goAway } else { nil } }.last
+        #expect(requests.count == 100)
+        #expect(goAway?.code == .enhanceYourCalm)
+        let hasEnded = pair.server.hasEnded
+        #expect(hasEnded)
     }
 
     @Test("heads that need much memory are refused before a handler sees them")

@@ -245,7 +245,10 @@ import Testing
     @Test("HTTP/2 has no switch of protocols")
     func upgrade() async throws {
         try await HTTP2Client.serving { exchange in
-            await #expect(throws: StreamError.self) { _ = try await exchange.switchProtocols(to: "websocket") }
+            let error = await #expect(throws: StreamError.self) {
+                _ = try await exchange.switchProtocols(to: "websocket")
+            }
+            #expect(error?.description.contains("HTTP/2 has no Upgrade") == true)
             try await exchange.respond(.ok)
         } during: { client in
             let stream = try await client.request()
@@ -289,7 +292,14 @@ import Testing
             }
         }
         let client = HTTP2Client(pair)
-        for _ in 0..<50 { _ = try await client.request() }
+        // In one write: the server may close the connection as soon as it has waited for its client.
+        try await client.change { machine in
+            for _ in 0..<50 {
+                var head = try HTTPRequest(method: .get, target: "/")
+                try head.fields.set("localhost", for: .host)
+                _ = try machine.request(HTTP2Request(head, scheme: "http"), endsHere: true, now: .zero)
+            }
+        }
         await running.value
         pair.close()
         server.close()
@@ -313,24 +323,6 @@ import Testing
             try await client.run(toEndOf: first)
             #expect(client.response(first)?.status == .ok)
         }
-    }
-
-    @Test("requests that are reset at once end the connection, before many handlers have begun")
-    func rapidReset() async throws {
-        let begun = Locked(0)
-        try await HTTP2Client.serving { _ in
-            begun.withLock { $0 += 1 }
-            try await Task.sleep(for: .seconds(3600))
-        } during: { client in
-            try await client.run { $0.events.contains(.settings) }
-            for _ in 0..<1000 where !client.hasEnded {
-                guard let stream = try? await client.request() else { break }
-                try? await client.change { $0.close(stream, now: .zero) }
-            }
-            try await client.runToEnd()
-            #expect(client.goAways.last?.code == .enhanceYourCalm)
-        }
-        #expect(begun.withLock { $0 } <= 400)
     }
 
     @Test("a long-lived exchange beyond the maximum gets a 503")
@@ -454,7 +446,8 @@ import Testing
         } answering: { exchange in
             began.provide(())
             await exchange.serverStopping()
-            while !Task.isCancelled { await Task.yield() }
+            await exchange.closed()
+            #expect(Task.isCancelled)
         }
         let client = try Self.client(of: server)
         _ = try await client.request()
