@@ -10,7 +10,7 @@ internal import Synchronization
 /// gone, its system answers with a reset.
 ///
 /// After a switch of protocols, the connection is observed only for tasks that wait for its end.
-final class DisconnectionWatcher: HandlerTask, @unchecked Sendable {
+final class DisconnectionWatcher: ExchangeTask, @unchecked Sendable {
     // Unchecked: the timer and its count are accessed only inside the lock, the rest is atomic or constant.
 
     /// What follows from the state of the connection.
@@ -66,7 +66,7 @@ final class DisconnectionWatcher: HandlerTask, @unchecked Sendable {
         transfers.store(transfers.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
-    /// Waits as ``HandlerTask/waitUntilClosed()``.
+    /// Waits as ``ExchangeTask/waitUntilClosed()``.
     ///
     /// After a switch of protocols, the end of the client's output is enough, and so is a close of the connection by this side: the wait
     /// must not need the end of the handler, which may wait for the calling task.

@@ -9,7 +9,7 @@ final class HTTP1ServerCarrier: ServerCarrier {
     static let smallBody = 16 * 1024
 
     let incoming: IncomingRequest
-    let task: HandlerTask
+    let task: ExchangeTask
     var isClientGone = false
     private(set) var refusal: RequestRefusal?
 

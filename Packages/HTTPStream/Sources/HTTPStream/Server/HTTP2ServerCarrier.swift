@@ -49,7 +49,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
     var context: ServerContext { link.context }
     var pair: StreamPair { link.pair }
     var observedAddress: SocketAddress? { link.observedAddress }
-    var task: HandlerTask { stream.task }
+    var task: ExchangeTask { stream.task }
     var trailers: HTTPFields { link.withStream(stream) { $0.trailers } }
 
     // MARK: The request's body
@@ -117,7 +117,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
             var target = span.mutableBytes
             return try link.read(stream, into: &target)
         } catch {
-            throw clientGone(error)
+            throw noteFailure(error)
         }
     }
 
@@ -159,7 +159,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
     func endResponse(_ trailers: HTTPFields, as body: ResponsePlan.Body) async throws(StreamError) {
         guard case .begun = response else { return }
         if trailers.isEmpty { return try await send([], endsHere: true) }
-        do throws(HTTP2Error) { try link.sendTrailers(trailers, on: stream) } catch { throw clientGone(error) }
+        do throws(HTTP2Error) { try link.sendTrailers(trailers, on: stream) } catch { throw noteFailure(error) }
         response = .ended
     }
 
@@ -173,7 +173,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
         do throws(HTTP2Error) {
             try link.respond(stream, head, endsHere: endsHere)
         } catch {
-            throw clientGone(error)
+            throw noteFailure(error)
         }
     }
 
@@ -187,7 +187,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
                 outcome = try link.send(
                     bytes.span.bytes.extracting(droppingFirst: sent), endsHere: endsHere, on: stream)
             } catch {
-                throw clientGone(error)
+                throw noteFailure(error)
             }
             sent += outcome.count
             responsePace.note(outcome.count, after: .zero)
@@ -198,7 +198,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
             do throws(StreamError) {
                 try await waitToSend()
             } catch {
-                link.giveUpSending(stream)
+                link.endTurn(of: stream)
                 // What has been sent of the piece is unknown to the handler.
                 isClientGone = true
                 throw error
@@ -222,7 +222,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
     }
 
     /// The error of a call whose stream has ended, or that HTTP/2 cannot carry.
-    private func clientGone(_ error: HTTP2Error) -> StreamError {
+    private func noteFailure(_ error: HTTP2Error) -> StreamError {
         if error.fault == .caller, error.scope == .call { return .unsendable("\(error)") }
         isClientGone = true
         return .http2(error)

@@ -21,8 +21,8 @@ struct HTTP2ServerCore: HTTP2Core, ~Copyable {
     var idleEnd: Moment?
     let start: Moment
 
-    /// The most memory for heads, in multiples of the limit of one: small blocks of HPACK can mean large heads.
-    private static let maximumHeads = 16
+    /// How many heads of the maximum size all requests may have: small blocks of HPACK can mean large heads.
+    private static let largeHeads = 16
 
     private let loop: EventLoop
     private let configuration: HTTPServer.Configuration
@@ -105,7 +105,7 @@ extension HTTP2ServerCore {
     mutating func abort(_ code: ErrorCode, now: Moment) { machine.abort(code, now: elapsed(now)) }
 
     /// As long as the client may take for the rest of a response.
-    var lingerTime: Duration { configuration.writeTimeout }
+    var lastWriteTime: Duration { configuration.writeTimeout }
 
     mutating func fail(_ error: StreamError, now: Moment) {
         if hasEnded { return }
@@ -158,7 +158,7 @@ extension HTTP2ServerCore {
             let stream = HTTP2ServerStream(identifier, request, loop: loop)
             hasServed = true
             idleEnd = nil
-            guard headSize + stream.headSize <= HTTP2ServerCore.maximumHeads * configuration.limits.headLength else {
+            guard (headSize + stream.headSize) / HTTP2ServerCore.largeHeads <= configuration.limits.headLength else {
                 return machine.close(identifier, code: .refusedStream, now: elapsed(now))
             }
             headSize += stream.headSize
@@ -189,7 +189,7 @@ extension HTTP2ServerCore {
     }
 
     /// Lets other streams send, because the handler of this one does not want to any more.
-    mutating func giveUpSending(_ stream: HTTP2ServerStream) {
+    mutating func endTurn(of stream: HTTP2ServerStream) {
         stream.wantsToSend = false
         if turn == stream.identifier { turn = nil }
     }
@@ -218,7 +218,7 @@ extension HTTP2ServerCore {
     mutating func send(
         _ bytes: RawSpan, endsHere: Bool, on stream: HTTP2ServerStream, now: Moment
     ) throws(HTTP2Error) -> HTTP2SendOutcome {
-        giveUpSending(stream)
+        endTurn(of: stream)
         let outcome = try machine.send(bytes, on: stream.identifier, endsHere: endsHere, now: elapsed(now))
         stream.wantsToSend = !outcome.isComplete
         return outcome
@@ -250,7 +250,7 @@ extension HTTP2ServerCore {
     /// Ends the use of a stream, when its handler has returned.
     mutating func close(_ stream: HTTP2ServerStream, _ code: ErrorCode?, now: Moment) {
         setWaiting(false, stream)
-        giveUpSending(stream)
+        endTurn(of: stream)
         guard streams.removeValue(forKey: stream.identifier) != nil else { return }
         headSize -= stream.headSize
         // A call of another task may still wait.

@@ -177,7 +177,7 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
     }
 
     /// Lets other streams send, because the handler of this one does not want to any more.
-    func giveUpSending(_ stream: HTTP2ServerStream) { changeCore { $0.giveUpSending(stream) } }
+    func endTurn(of stream: HTTP2ServerStream) { changeCore { $0.endTurn(of: stream) } }
 
     /// The number of bytes that the connection has written so far, and the number of its streams.
     var progress: (written: Int, streams: Int) { withCore { ($0.written, $0.streamCount) } }

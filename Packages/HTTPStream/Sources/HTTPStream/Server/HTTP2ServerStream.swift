@@ -11,7 +11,7 @@ final class HTTP2ServerStream: @unchecked Sendable {
     /// Signalled when something has arrived, when data may be sent, and when the stream has ended.
     let point: WaitPoint
     /// The handler's, cancelled when the stream has ended before its messages did.
-    let task = HandlerTask()
+    let task = ExchangeTask()
     /// Whether the handler waits for its client.
     var isWaiting = false
     /// Whether the handler waits to send more of the response's body.
@@ -20,7 +20,7 @@ final class HTTP2ServerStream: @unchecked Sendable {
     var hasEnded = false
     var trailers = HTTPFields()
 
-    /// The memory that the head needs, in bytes.
+    /// The number of bytes of the target, the names and the values.
     let headSize: Int
 
     init(_ identifier: StreamID, _ request: HTTP2Request, loop: EventLoop) {

@@ -70,7 +70,7 @@ public final class HTTPServerExchange: @unchecked Sendable {
     }
 
     /// The task of the handler.
-    var task: HandlerTask { carrier.task }
+    var task: ExchangeTask { carrier.task }
 
     /// The address of the client, or of the proxy in front of it.
     public var remoteAddress: SocketAddress? { carrier.pair[.remoteAddress] }

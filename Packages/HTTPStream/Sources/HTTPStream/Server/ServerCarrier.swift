@@ -18,7 +18,7 @@ protocol ServerCarrier: AnyObject {
     /// The fields after the body, once it has ended.
     var trailers: HTTPFields { get }
     /// The task of the handler, which is cancelled once the client has disconnected.
-    var task: HandlerTask { get }
+    var task: ExchangeTask { get }
     /// Whether nothing can be sent to the client any more: it has disconnected, or takes too little.
     var isClientGone: Bool { get set }
     /// What the server responds if the handler does not; nil for a 500.

@@ -11,7 +11,7 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     private struct QueuedRequest: Sendable {
         let request: HTTP2Request
         let endsHere: Bool
-        let stream: HTTP2Stream
+        let stream: HTTP2ClientStream
     }
 
     /// How long a connection is kept at least for its first request.
@@ -22,7 +22,7 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
 
     var machine: HTTP2ClientMachine
     var phase = HTTP2Phase.open
-    private var streams: [StreamID: HTTP2Stream] = [:]
+    private var streams: [StreamID: HTTP2ClientStream] = [:]
     /// The requests that wait until the server allows another stream, in order. There may be thousands.
     private var queue: [QueuedRequest] = []
     /// The number of requests at the front of the queue that have been sent, and are removed together.
@@ -34,7 +34,7 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     /// When the server sent something last.
     private var lastInput: Moment
     var idleEnd: Moment?
-    let lingerTime = Duration.seconds(1)
+    let lastWriteTime = Duration.seconds(1)
     /// Whether a request has used the connection.
     private var hasServed = false
     /// Whether the server has answered a request.
@@ -121,7 +121,7 @@ extension HTTP2ClientCore {
     ///
     /// - Parameter endsHere: whether the request has no body.
     mutating func send(
-        _ request: HTTP2Request, endsHere: Bool, as stream: HTTP2Stream, now: Moment
+        _ request: HTTP2Request, endsHere: Bool, as stream: HTTP2ClientStream, now: Moment
     ) throws(HTTP2LinkFailure) {
         try requireOpen()
         stream.queuedAt = now
@@ -130,7 +130,7 @@ extension HTTP2ClientCore {
     }
 
     /// Whether the request has been sent.
-    func isOpen(_ stream: HTTP2Stream) throws(HTTP2LinkFailure) -> Bool {
+    func isOpen(_ stream: HTTP2ClientStream) throws(HTTP2LinkFailure) -> Bool {
         if let refusal = stream.refusal { throw .protocolError(refusal) }
         if stream.identifier != nil { return true }
         // A request that waits continues on another connection.
@@ -177,7 +177,7 @@ extension HTTP2ClientCore {
 
     /// Sends data of a request's body. Returns the number of bytes taken, or nil if none were; the stream's point is signalled then.
     mutating func send(
-        _ bytes: RawSpan, endsHere: Bool, on stream: HTTP2Stream, now: Moment
+        _ bytes: RawSpan, endsHere: Bool, on stream: HTTP2ClientStream, now: Moment
     ) throws(HTTP2LinkFailure) -> Int? {
         guard let identifier = stream.identifier else { throw .unavailable }
         if let failure = stream.failure { throw .stream(failure) }
@@ -192,7 +192,7 @@ extension HTTP2ClientCore {
 
     /// Reads data of a response.
     mutating func read(
-        _ stream: HTTP2Stream, into target: inout MutableRawSpan, now: Moment
+        _ stream: HTTP2ClientStream, into target: inout MutableRawSpan, now: Moment
     ) throws(HTTP2LinkFailure) -> HTTP2ReadOutcome {
         guard let identifier = stream.identifier else { throw .unavailable }
         do throws(HTTP2Error) {
@@ -208,7 +208,7 @@ extension HTTP2ClientCore {
     }
 
     /// Ends the use of a stream. What the server still sends on it is dropped.
-    mutating func close(_ stream: HTTP2Stream, now: Moment) {
+    mutating func close(_ stream: HTTP2ClientStream, now: Moment) {
         guard let identifier = stream.identifier else {
             if let index = queue.firstIndex(where: { $0.stream === stream }), index >= sentInQueue {
                 queue.remove(at: index)
@@ -258,7 +258,7 @@ extension HTTP2ClientCore {
     }
 
     private mutating func handle(_ event: HTTP2Event, now: Moment) {
-        func change(_ identifier: StreamID, _ body: (HTTP2Stream) -> Void) {
+        func change(_ identifier: StreamID, _ body: (HTTP2ClientStream) -> Void) {
             guard let stream = streams[identifier] else { return }
             body(stream)
             signals.append(stream.point)

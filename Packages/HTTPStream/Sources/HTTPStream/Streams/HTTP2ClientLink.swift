@@ -7,7 +7,7 @@ internal import Synchronization
 /// A connection of HTTP/2 that loads share.
 ///
 /// Loads call the link under their own lock, and the link never calls into a load: what has happened on a stream is kept in its
-/// ``HTTP2Stream``, whose point is signalled.
+/// ``HTTP2ClientStream``, whose point is signalled.
 final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     // Unchecked only as a subclass of Watcher: everything here is constant.
 
@@ -63,7 +63,7 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     /// Sends a request, at once or when the server allows another stream: the stream's point is signalled then, see ``isOpen(_:)``.
     ///
     /// - Parameter endsHere: whether the request has no body.
-    func send(_ request: HTTP2Request, endsHere: Bool, as stream: HTTP2Stream) throws(HTTP2LinkFailure) {
+    func send(_ request: HTTP2Request, endsHere: Bool, as stream: HTTP2ClientStream) throws(HTTP2LinkFailure) {
         try changeCore { (core) throws(HTTP2LinkFailure) in
             try core.send(request, endsHere: endsHere, as: stream, now: .now)
         }
@@ -76,32 +76,34 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     var sentCount: Int { withCore { $0.sentCount } }
 
     /// Whether the request has been sent.
-    func isOpen(_ stream: HTTP2Stream) throws(HTTP2LinkFailure) -> Bool {
+    func isOpen(_ stream: HTTP2ClientStream) throws(HTTP2LinkFailure) -> Bool {
         try withCore { (core) throws(HTTP2LinkFailure) in try core.isOpen(stream) }
     }
 
     /// Sends data of a request's body. Returns the number of bytes taken, or nil if none were; the stream's point is signalled then.
-    func send(_ bytes: RawSpan, endsHere: Bool, on stream: HTTP2Stream) throws(HTTP2LinkFailure) -> Int? {
+    func send(_ bytes: RawSpan, endsHere: Bool, on stream: HTTP2ClientStream) throws(HTTP2LinkFailure) -> Int? {
         try changeCore { (core) throws(HTTP2LinkFailure) in
             try core.send(bytes, endsHere: endsHere, on: stream, now: .now)
         }
     }
 
     /// Reads data of a response.
-    func read(_ stream: HTTP2Stream, into target: inout MutableRawSpan) throws(HTTP2LinkFailure) -> HTTP2ReadOutcome {
+    func read(_ stream: HTTP2ClientStream, into target: inout MutableRawSpan) throws(HTTP2LinkFailure)
+        -> HTTP2ReadOutcome
+    {
         try changeCore { (core) throws(HTTP2LinkFailure) in try core.read(stream, into: &target, now: .now) }
     }
 
     /// Ends the use of a stream. What the server still sends on it is dropped.
-    func close(_ stream: HTTP2Stream) { changeCore { $0.close(stream, now: .now) } }
+    func close(_ stream: HTTP2ClientStream) { changeCore { $0.close(stream, now: .now) } }
 
     /// Reads what is known of a stream.
-    func withStream<Result: Sendable>(_ stream: HTTP2Stream, _ body: (HTTP2Stream) -> Result) -> Result {
+    func withStream<Result: Sendable>(_ stream: HTTP2ClientStream, _ body: (HTTP2ClientStream) -> Result) -> Result {
         withCore { _ in body(stream) }
     }
 
     /// Where a request was sent; nil before it was.
-    func place(of stream: HTTP2Stream) -> StreamPlace? {
+    func place(of stream: HTTP2ClientStream) -> StreamPlace? {
         withStream(stream) { [number] stream in
             guard let id = stream.identifier, let start = stream.queuedAt, let opened = stream.start else { return nil }
             return StreamPlace(

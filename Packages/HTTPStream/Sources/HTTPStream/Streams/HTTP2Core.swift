@@ -14,7 +14,7 @@ protocol HTTP2Core: ~Copyable, Sendable {
     /// The instant to which the machine's times refer.
     var start: Moment { get }
     /// How long a connection without streams waits for a peer that does not take its last frames.
-    var lingerTime: Duration { get }
+    var lastWriteTime: Duration { get }
     /// The end of the time for which a connection without streams is kept; of one that drains, for which it waits to write its output.
     var idleEnd: Moment? { get set }
 
@@ -113,7 +113,7 @@ extension HTTP2Core where Self: ~Copyable {
         if machine.outputCount == 0 || idleEnd.map({ $0 <= now }) == true {
             phase = .ended(.closed)
         } else {
-            idleEnd = idleEnd ?? now + lingerTime
+            idleEnd = idleEnd ?? now + lastWriteTime
         }
     }
 }

@@ -25,7 +25,7 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     /// The use of the connection; nil once the load has no use for the stream any more.
     private(set) var connection: HTTPConnection?
     private let link: HTTP2ClientLink
-    private let stream: HTTP2Stream
+    private let stream: HTTP2ClientStream
     private let request: HTTPRequest
     private let method: HTTPMethod
     private let limits: HTTPLimits
@@ -50,7 +50,7 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
         self.link = link
         self.limits = limits
         self.method = method
-        stream = HTTP2Stream(loop: link.pair.input.waitPoint.loop)
+        stream = HTTP2ClientStream(loop: link.pair.input.waitPoint.loop)
         // The rules of the fields are written once, for the bytes of HTTP/1.1.
         request = try RequestPreparation.requestWithoutConnectionFields(of: head.bytes)
         phase = .prepared(HTTP2Request(request, scheme: connection.isSecure ? "https" : "http"))
@@ -333,11 +333,11 @@ private struct HTTP2BodyOutput: ExchangeOutput {
     var writeFailureSource: CarrierFailure.Source { .caller }
 
     let link: HTTP2ClientLink
-    let stream: HTTP2Stream
+    let stream: HTTP2ClientStream
 
     var hasArrivals: Bool { if case .arrived = arrival { true } else { false } }
     var isRefused: Bool { if case .sendingStopped = arrival { true } else { false } }
-    private var arrival: HTTP2Stream.Arrival { link.withStream(stream) { $0.arrival } }
+    private var arrival: HTTP2ClientStream.Arrival { link.withStream(stream) { $0.arrival } }
 
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? {
         do throws(HTTP2LinkFailure) {

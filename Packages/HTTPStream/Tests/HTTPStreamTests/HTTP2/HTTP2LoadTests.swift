@@ -396,8 +396,8 @@ import Testing
         let link = HTTP2ClientLink(pair, key: key, limits: .default, idleTime: .seconds(60), silenceLimit: .zero) { _ in
             drained.provide(())
         }
-        func send(_ path: String) throws -> HTTP2Stream {
-            let stream = HTTP2Stream(loop: .shared)
+        func send(_ path: String) throws -> HTTP2ClientStream {
+            let stream = HTTP2ClientStream(loop: .shared)
             var head = try HTTPRequest(method: .get, target: #require(RequestTarget(path)))
             try head.fields.set("www.example.org", for: .host)
             try link.send(HTTP2Request(head, scheme: "http"), endsHere: true, as: stream)

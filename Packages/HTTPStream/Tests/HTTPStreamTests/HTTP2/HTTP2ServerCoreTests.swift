@@ -191,7 +191,7 @@ import Testing
         let first = woken()
         #expect(first.count == 1)
         let quitter = try #require(streams.first { $0.identifier == first.first })
-        pair.server.giveUpSending(quitter)
+        pair.server.endTurn(of: quitter)
         let second = woken()
         #expect(second.count == 1 && second != first)
     }

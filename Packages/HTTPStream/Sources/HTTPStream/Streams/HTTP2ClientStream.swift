@@ -3,7 +3,7 @@ internal import HTTP2
 internal import HTTPMessage
 
 /// What has arrived for one request on a connection of HTTP/2, and the point where its load waits for more.
-final class HTTP2Stream: @unchecked Sendable {
+final class HTTP2ClientStream: @unchecked Sendable {
     // Unchecked: only the connection uses it, under its lock; the point is constant.
 
     /// Signalled when something has arrived, when data may be sent, and when a stream can be opened.

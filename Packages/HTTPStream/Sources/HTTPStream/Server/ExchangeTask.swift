@@ -2,7 +2,7 @@ internal import EventLoops
 internal import StreamKit
 
 /// The task of a handler, which is cancelled once its client has disconnected.
-class HandlerTask: Watcher, @unchecked Sendable {
+class ExchangeTask: Watcher, @unchecked Sendable {
     // Unchecked: `state` and `closed` are accessed only inside the lock. The task is used only between `begin` and `end`, which the task
     // itself calls, so it exists.
 
