@@ -155,7 +155,9 @@ import Testing
             let folder = TemporaryFolder.make()
             try Data("text".utf8).write(to: URL(filePath: folder + "/text.txt"))
             let root = FileDescriptor(open(folder, O_RDONLY | O_DIRECTORY))
-            guard case .file = try OpenedFile.open(["text.txt"], below: root) else { throw CancellationError() }
+            // Open until the end: the descriptor of a closed one would be free for another file, at some moment, since a thread closes it.
+            let first = try OpenedFile.open(["text.txt"], below: root)
+            guard case .file = first else { throw CancellationError() }
             var last = root.number
             while last < 90 { last = dup(root.number) }
             var limit = rlimit()
@@ -165,6 +167,7 @@ import Testing
             #expect(throws: StreamError(posix: EMFILE)) {
                 try OpenedFile.open(["text.txt"], below: root)
             }
+            withExtendedLifetime(first) {}
             try FileManager.default.removeItem(atPath: folder)
         }
     }

@@ -109,32 +109,18 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
         }
     }
 
-    /// Lets the client receive the last frames: closing at once, or while the client still sends credit for them, would reset the connection
-    /// and destroy them (RFC 9113 §5.4.1).
+    /// Lets the client receive the last frames.
     private func linger() async {
         var buffer = ReceiveBuffer(capacity: 4096)
-        var rest = ServerConnection.maximumLingering
-        var end = Moment.now + context.configuration.lingerTimeout
-        // What the client has not acknowledged, and until when it must have taken some of that.
-        var (unsent, unsentEnd) = (Int.max, Moment.now + context.configuration.writeTimeout)
+        var lingering = Lingering(context.configuration, now: .now)
         do throws(StreamError) { try await pair.output.finish() } catch { return }
-        while rest > 0 {
-            let now = Moment.now
-            let left = unsentCount
-            if left > 0 {
-                if left < unsent { unsentEnd = now + context.configuration.writeTimeout }
-                unsent = left
-                end = min(unsentEnd, now + context.configuration.lingerTimeout)
-                if unsentEnd <= now { return }
-            } else if end <= now {
-                return
-            }
+        while let wait = lingering.nextWait(unsent: unsentCount, now: .now) {
             do throws(StreamError) {
-                try pair.set(.readTimeout, to: max(now.duration(to: end), .milliseconds(1)))
+                try pair.set(.readTimeout, to: wait)
                 let count = try await buffer.fill(from: pair.input)
                 if count == 0 { return }
                 buffer.remove(count)
-                rest -= count
+                lingering.note(count)
             } catch  where error == .timedOut {
                 continue
             } catch {

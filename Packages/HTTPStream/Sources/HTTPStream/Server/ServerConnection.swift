@@ -28,9 +28,6 @@ final class ServerConnection {
     private static let bufferSize = 8 * 1024
     /// The number of reads or pieces after which the clock is read.
     private static let stepsPerCheck: UInt8 = 8
-    /// The maximum number of bytes that are read after the last response: closing at once would reset the connection and destroy
-    /// the response (RFC 9112 §9.6).
-    static let maximumLingering = 512 * 1024
 
     /// The address of the client, also once it has disconnected; nil unless the configuration's observer needs it.
     let observedAddress: SocketAddress?
@@ -282,15 +279,14 @@ final class ServerConnection {
     /// Closes the connection so that the client receives the last response, even if it is still sending.
     func linger() async {
         guard change(to: .receiving) else { return }
-        let end = Moment.now + configuration.lingerTimeout
-        var rest = Self.maximumLingering
+        var lingering = Lingering(configuration, now: .now)
         do throws(StreamError) {
             try await pair.output.finish()
-            while rest > 0, .now < end {
+            while let wait = lingering.nextWait(unsent: 0, now: .now) {
                 buffer.remove(buffer.count)
-                let count = try await fill(within: time(until: end))
+                let count = try await fill(within: wait)
                 if count == 0 { return }
-                rest -= count
+                lingering.note(count)
             }
         } catch {
             // The client is gone or too slow: the response is lost.

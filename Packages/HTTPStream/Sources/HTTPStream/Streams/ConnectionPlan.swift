@@ -76,11 +76,6 @@ extension LoadSettings {
         SharedLinks.Key(connection: key, limits: options.limits)
     }
 
-    /// The connection that another load opens and this one may share; nil if there is none.
-    func dial(_ key: HTTPConnectionKey, _ versions: HTTPVersions, _ memory: VersionMemory?) -> HTTPDial? {
-        versions == .http1 || memory?.waitsForDials == false ? nil : pool.dial(shareKey(key))
-    }
-
     /// Returns a use of the connection that other requests with this key share; nil if there is none.
     func takeShared(_ key: HTTPConnectionKey, _ versions: HTTPVersions, proxy: HTTPProxy?) -> HTTPConnection? {
         if versions == .http1 { return nil }
@@ -120,10 +115,22 @@ extension LoadSettings {
         }
     }
 
-    /// Lets other loads wait for a connection that is being opened, if it may be one of HTTP/2.
-    func beginDial(_ pair: StreamPair, _ key: HTTPConnectionKey, _ versions: HTTPVersions) -> HTTPDial? {
-        guard options.keepsConnection, versions != .http1 else { return nil }
-        return pool.beginDial(pair, shareKey(key), makeLink: makeLink(key, versions))
+    /// Begins to open a connection, unless there is one by now that the load may share, or another load opens one that may be of HTTP/2.
+    ///
+    /// - Parameters:
+    ///   - shares: whether the load may share a connection.
+    ///   - makePair: makes the streams of a connection.
+    func open(
+        _ key: HTTPConnectionKey, _ versions: HTTPVersions, _ memory: VersionMemory?, shares: Bool,
+        makePair: () -> StreamPair
+    ) throws(StreamError) -> SharedLinks.Opening {
+        guard shares, versions != .http1 else {
+            let pair = makePair()
+            try pair.open()
+            return .begun(pair, nil)
+        }
+        return try pool.open(
+            shareKey(key), waits: memory?.waitsForDials != false, makePair: makePair, makeLink: makeLink(key, versions))
     }
 
     /// The time for which an idle connection is not checked. A request that may be sent twice can use a connection that has just

@@ -121,13 +121,13 @@ public final class HTTPConnectionPool: Sendable {
         return sharedLinks.share(pair, key, idleTime: limits.idle, total: limits.total)
     }
 
-    /// The connection with this key that is being opened and may become a shared one; nil if there is none.
-    func dial(_ key: SharedLinks.Key) -> HTTPDial? { sharedLinks.dial(key) }
-
-    /// Lets other loads wait for a connection that is being opened. Nil if they need not.
-    func beginDial(
-        _ pair: StreamPair, _ key: SharedLinks.Key, makeLink: @escaping @Sendable (StreamPair) -> HTTP2ClientLink?
-    ) -> HTTPDial? { sharedLinks.beginDial(pair, key, makeLink: makeLink) }
+    /// As ``SharedLinks/open(_:waits:makePair:makeLink:)``.
+    func open(
+        _ key: SharedLinks.Key, waits: Bool, makePair: () -> StreamPair,
+        makeLink: @escaping @Sendable (StreamPair) -> HTTP2ClientLink?
+    ) throws(StreamError) -> SharedLinks.Opening {
+        try sharedLinks.open(key, waits: waits, makePair: makePair, makeLink: makeLink)
+    }
 
     /// Notes that an origin demands HTTP/1.1.
     func noteHTTP1(_ key: HTTPConnectionKey) { sharedLinks.noteHTTP1(key) }

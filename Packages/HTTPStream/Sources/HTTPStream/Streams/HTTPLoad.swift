@@ -145,19 +145,28 @@ extension HTTPLoad {
             return nil
         }
         if settings.session?.needsIdleConnection == true { throw .connectionGone }
-        if reuses, let dial = settings.dial(key, versions, extras?.versions) {
-            state = .standingBy(Standby(for: dial, within: settings.openTimeout, loop))
-            return nil
-        }
         if let body = fetch.body { _ = try RequestPreparation.length(of: fetch.request, body) }
-        beginRequest(at: now)
-        let pair = settings.makePair(for: key, plan, versions, log: log.logger, loop)
-        log.beginConnection(pair)
-        try pair.open()
-        state = .opening(
-            HTTPConnection(
-                pair: pair, key: key, limits: settings.options.limits, proxy: plan?.route.proxy,
-                dial: settings.beginDial(pair, key, versions)))
+        let opening: SharedLinks.Opening
+        do throws(StreamError) {
+            opening = try settings.open(key, versions, extras?.versions, shares: reuses) {
+                settings.makePair(for: key, plan, versions, log: log.logger, loop)
+            }
+        } catch {
+            beginRequest(at: now)
+            throw error
+        }
+        switch opening {
+        case .shared(let link):
+            let connection = HTTPConnection(sharing: link, isReused: true, proxy: plan?.route.proxy)
+            try carry(over: connection, host: origin.hostField, since: now)
+        case .awaited(let dial): state = .standingBy(Standby(for: dial, within: settings.openTimeout, loop))
+        case .begun(let pair, let dial):
+            beginRequest(at: now)
+            log.beginConnection(pair)
+            state = .opening(
+                HTTPConnection(
+                    pair: pair, key: key, limits: settings.options.limits, proxy: plan?.route.proxy, dial: dial))
+        }
         return nil
     }
 

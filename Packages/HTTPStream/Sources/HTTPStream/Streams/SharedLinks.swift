@@ -83,20 +83,41 @@ final class SharedLinks: Sendable {
 
     // MARK: Dials
 
-    /// The connection with this key that is being opened; nil if there is none, or if the server is known to choose HTTP/1.1.
-    func dial(_ key: Key) -> HTTPDial? { state.withLock { $0.dials[key] } }
+    /// What a load gets that has found no connection.
+    enum Opening {
+        /// A connection that others have opened since.
+        case shared(HTTP2ClientLink)
+        /// One that another load opens, and that may become one of HTTP/2.
+        case awaited(HTTPDial)
+        /// One that this load opens. Others wait for the dial.
+        case begun(StreamPair, HTTPDial?)
+    }
 
-    /// Announces that a connection is being opened, unless there is such a dial, or the server is known to choose HTTP/1.1.
+    /// Begins to open a connection, unless there is one with this key by now, or another load opens one. Of loads that begin together, one opens a
+    /// connection, since all of this happens in one step.
     ///
-    /// - Parameter makeLink: as for ``HTTPDial/init(_:makeLink:onEnd:)``.
-    func beginDial(
-        _ pair: StreamPair, _ key: Key, makeLink: @escaping @Sendable (StreamPair) -> HTTP2ClientLink?
-    ) -> HTTPDial? {
-        state.withLock { state in
-            if state.dials[key] != nil || state.choosing.contains(key.connection) { return nil }
+    /// - Parameters:
+    ///   - waits: whether the load may wait for another one.
+    ///   - makePair: makes the streams of a connection.
+    ///   - makeLink: as for ``HTTPDial/init(_:makeLink:onEnd:)``.
+    func open(
+        _ key: Key, waits: Bool, makePair: () -> StreamPair,
+        makeLink: @escaping @Sendable (StreamPair) -> HTTP2ClientLink?
+    ) throws(StreamError) -> Opening {
+        func begin() throws(StreamError) -> StreamPair {
+            let pair = makePair()
+            try pair.open()
+            return pair
+        }
+        // The server is known to choose HTTP/1.1: nothing is shared.
+        if state.withLock({ $0.choosing.contains(key.connection) }) { return .begun(try begin(), nil) }
+        return try state.withLock { (state) throws(StreamError) in
+            if let link = state.links[key], link.isShareable { return .shared(link) }
+            if let dial = state.dials[key] { return waits ? .awaited(dial) : .begun(try begin(), nil) }
+            let pair = try begin()
             let dial = HTTPDial(pair, makeLink: makeLink) { [weak self] outcome in self?.endDial(key, outcome) }
             state.dials[key] = dial
-            return dial
+            return .begun(pair, dial)
         }
     }
 

@@ -167,7 +167,7 @@ import Testing
             try await pair.output.writeAll("nonsense\r\n\r\n")
             let piece = [UInt8](repeating: 65, count: 1 << 16)
             // More than the kernel takes in addition.
-            let most = 128 * ServerConnection.maximumLingering
+            let most = 128 * Lingering.maximumCount
             var sent = 0
             while sent < most, (try? await pair.output.writeAll(piece)) != nil { sent += piece.count }
             #expect(sent < most)
