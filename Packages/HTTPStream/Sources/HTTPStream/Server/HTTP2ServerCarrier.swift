@@ -67,6 +67,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
                 let limit = requestPace.allowance
                 guard limit > .zero else { throw .timedOut }
                 let start = Moment.now
+                link.setAwaitsRequest(true, of: stream)
                 try await link.wait(stream, within: limit)
                 requestPace.note(0, after: start.duration(to: .now))
             } catch {
@@ -78,7 +79,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
                 throw error
             }
             // A byte now and then must not keep the connection: its wait continues until the client is fast enough.
-            if !requestPace.isBehind { link.endWait(stream) }
+            if !requestPace.isBehind { link.setAwaitsRequest(false, of: stream) }
         }
     }
 
@@ -203,7 +204,6 @@ final class HTTP2ServerCarrier: ServerCarrier {
                 isClientGone = true
                 throw error
             }
-            link.endWait(stream)
         }
     }
 

@@ -29,8 +29,8 @@ struct HTTP2ServerCore: HTTP2Core, ~Copyable {
     private var streams: [StreamID: HTTP2ServerStream] = [:]
     /// The requests that no handler has.
     private var arrived: [HTTP2ServerStream] = []
-    /// The number of streams whose handlers wait for the client.
-    private var waiting = 0
+    /// The number of streams whose handlers wait for more of a request, and until they can send.
+    private var waiting = (forRequest: 0, forRoom: 0)
     /// Whether a request has arrived.
     private var hasServed = false
     /// Whether the last stream of a connection that drains has ended.
@@ -53,7 +53,8 @@ struct HTTP2ServerCore: HTTP2Core, ~Copyable {
 
     /// What the connection does.
     var activity: ServedConnection.Activity {
-        if waiting < streams.count { return .busy }
+        if waiting.forRequest + waiting.forRoom < streams.count { return .busy }
+        if waiting.forRoom > 0, waiting.forRequest == 0 { return .sending }
         // A connection that ends still waits for its client, which may have sent a request before it has heard of the end.
         return isUnused && isOpen ? .idle : .receiving
     }
@@ -182,7 +183,7 @@ extension HTTP2ServerCore {
     /// would otherwise all be woken, to find that the first one has taken it.
     private mutating func noteWritable() {
         while turn == nil, let identifier = machine.nextWritable() {
-            guard let stream = streams[identifier], stream.wantsToSend else { continue }
+            guard let stream = streams[identifier], stream.wait == .room else { continue }
             turn = identifier
             notices.append(.change(stream))
         }
@@ -190,7 +191,7 @@ extension HTTP2ServerCore {
 
     /// Lets other streams send, because the handler of this one does not want to any more.
     mutating func endTurn(of stream: HTTP2ServerStream) {
-        stream.wantsToSend = false
+        setWait(.none, of: stream)
         if turn == stream.identifier { turn = nil }
     }
 
@@ -220,7 +221,7 @@ extension HTTP2ServerCore {
     ) throws(HTTP2Error) -> HTTP2SendOutcome {
         endTurn(of: stream)
         let outcome = try machine.send(bytes, on: stream.identifier, endsHere: endsHere, now: elapsed(now))
-        stream.wantsToSend = !outcome.isComplete
+        if !outcome.isComplete { setWait(.room, of: stream) }
         return outcome
     }
 
@@ -234,22 +235,30 @@ extension HTTP2ServerCore {
     mutating func read(
         _ stream: HTTP2ServerStream, into target: inout MutableRawSpan, now: Moment
     ) throws(HTTP2Error) -> HTTP2ReadOutcome {
-        defer { if stream.hasEnded { setWaiting(false, stream) } }
+        defer { if stream.hasEnded { setWait(.none, of: stream) } }
         return try machine.read(stream.identifier, into: &target, now: elapsed(now))
     }
 
     var streamCount: Int { streams.count }
 
-    /// Notes whether the handler of a stream waits for its client.
-    mutating func setWaiting(_ isWaiting: Bool, _ stream: HTTP2ServerStream) {
-        guard stream.isWaiting != isWaiting, streams[stream.identifier] === stream else { return }
-        stream.isWaiting = isWaiting
-        waiting += isWaiting ? 1 : -1
+    /// Notes what the handler of a stream waits for.
+    mutating func setWait(_ wait: HTTP2ServerStream.Wait, of stream: HTTP2ServerStream) {
+        guard streams[stream.identifier] === stream else { return }
+        count(stream.wait, -1)
+        stream.wait = wait
+        count(wait, 1)
+    }
+
+    private mutating func count(_ wait: HTTP2ServerStream.Wait, _ change: Int) {
+        switch wait {
+        case .none: break
+        case .request: waiting.forRequest += change
+        case .room: waiting.forRoom += change
+        }
     }
 
     /// Ends the use of a stream, when its handler has returned.
     mutating func close(_ stream: HTTP2ServerStream, _ code: ErrorCode?, now: Moment) {
-        setWaiting(false, stream)
         endTurn(of: stream)
         guard streams.removeValue(forKey: stream.identifier) != nil else { return }
         headSize -= stream.headSize

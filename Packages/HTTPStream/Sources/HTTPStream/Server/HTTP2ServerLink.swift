@@ -177,11 +177,10 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
         }
     }
 
-    /// Waits until something has changed for a stream. The handler counts as waiting until ``endWait(_:)`` is called.
+    /// Waits until something has changed for a stream.
     ///
     /// - Throws: ``StreamError/timedOut``; the error of a task that is cancelled.
     func wait(_ stream: HTTP2ServerStream, within limit: Duration) async throws(StreamError) {
-        changeCore { $0.setWaiting(true, stream) }
         let wake = await stream.point.wait(.reader, for: .readable, until: .now + limit)
         switch wake {
         case .ready: return
@@ -193,7 +192,10 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
         }
     }
 
-    func endWait(_ stream: HTTP2ServerStream) { changeCore { $0.setWaiting(false, stream) } }
+    /// Notes whether the handler of a stream waits for more of its request.
+    func setAwaitsRequest(_ awaits: Bool, of stream: HTTP2ServerStream) {
+        changeCore { $0.setWait(awaits ? .request : .none, of: stream) }
+    }
 
     /// Reads what is known of a stream.
     func withStream<Result: Sendable>(_ stream: HTTP2ServerStream, _ body: (HTTP2ServerStream) -> Result) -> Result {

@@ -4,6 +4,15 @@ internal import HTTPMessage
 
 /// A request on a connection of HTTP/2, and the point where its handler waits for the client.
 final class HTTP2ServerStream: @unchecked Sendable {
+    /// What a handler waits for.
+    enum Wait {
+        case none
+        /// More of the request.
+        case request
+        /// Until more of the response's body can be sent.
+        case room
+    }
+
     // Unchecked: only the connection uses the variables, under its lock; the rest is constant.
 
     let identifier: StreamID
@@ -12,10 +21,8 @@ final class HTTP2ServerStream: @unchecked Sendable {
     let point: WaitPoint
     /// The handler's, cancelled when the stream has ended before its messages did.
     let task = ExchangeTask()
-    /// Whether the handler waits for its client.
-    var isWaiting = false
-    /// Whether the handler waits to send more of the response's body.
-    var wantsToSend = false
+    /// What the handler waits for.
+    var wait = Wait.none
     /// Whether the client's message is complete.
     var hasEnded = false
     var trailers = HTTPFields()

@@ -113,7 +113,7 @@ import Testing
         activity = pair.server.activity
         #expect(activity == .busy)
         pair.server.drain(now: pair.now)
-        pair.server.setWaiting(true, stream)
+        pair.server.setWait(.request, of: stream)
         activity = pair.server.activity
         #expect(activity == .receiving)
         pair.server.close(stream, nil, now: pair.now)
