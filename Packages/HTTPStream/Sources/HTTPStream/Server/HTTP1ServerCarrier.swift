@@ -19,6 +19,8 @@ final class HTTP1ServerCarrier: ServerCarrier {
     private var responsePace: BodyPace
     /// The states of the request and the response on the connection.
     private var exchange: ExchangeMachine
+    /// Whether the body of the response is sent in chunks.
+    private var isChunked = false
     /// Whether the client has received the last response on the connection, and may still send.
     private var lingers = false
 
@@ -143,10 +145,11 @@ final class HTTP1ServerCarrier: ServerCarrier {
         } catch {
             throw StreamError(error)
         }
+        isChunked = plan.body == .chunked
         return plan.body
     }
 
-    func sendHead(as body: ResponsePlan.Body) async throws(StreamError) { try await sendOutput() }
+    func sendHead() async throws(StreamError) { try await sendOutput() }
 
     func sendWhole(_ bytes: [UInt8]) async throws(StreamError) {
         if bytes.count <= HTTP1ServerCarrier.smallBody {
@@ -158,23 +161,23 @@ final class HTTP1ServerCarrier: ServerCarrier {
         }
     }
 
-    func send(_ piece: [UInt8], as body: ResponsePlan.Body) async throws(StreamError) {
-        guard body == .chunked else { return try await sendBody(piece) }
+    func send(_ piece: [UInt8]) async throws(StreamError) {
+        guard isChunked else { return try await sendBody(piece) }
         connection.output.removeAll(keepingCapacity: true)
         ChunkedEncoder.write(piece.span.bytes, into: &connection.output)
         try await sendBody(connection.output)
     }
 
-    func endResponse(_ trailers: HTTPFields, as body: ResponsePlan.Body) async throws(StreamError) {
+    func endResponse(_ trailers: HTTPFields) async throws(StreamError) {
         do throws(HTTPMessageError) {
-            if body == .chunked {
+            if isChunked {
                 connection.output.removeAll(keepingCapacity: true)
                 try ChunkedEncoder.writeEnd(trailers: trailers, into: &connection.output)
             }
         } catch {
             throw StreamError(error)
         }
-        if body == .chunked { try await sendOutput() }
+        if isChunked { try await sendOutput() }
         do throws(HTTPMessageError) { try exchange.endResponse() } catch { throw StreamError(error) }
     }
 

@@ -12,7 +12,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
     private enum Response {
         case none
         /// The head has been made, but not sent.
-        case made(HTTPResponse)
+        case made(HTTPResponse, hasBody: Bool)
         case begun
         case ended
     }
@@ -142,22 +142,25 @@ final class HTTP2ServerCarrier: ServerCarrier {
         } catch {
             throw StreamError(error)
         }
-        self.response = .made(head)
-        return content.body ?? .untilStreamEnds
+        let body = content.body ?? .untilStreamEnds
+        self.response = .made(head, hasBody: body != .none)
+        return body
     }
 
-    func sendHead(as body: ResponsePlan.Body) async throws(StreamError) { try sendHead(endsHere: body == .none) }
+    func sendHead() async throws(StreamError) {
+        if case .made(_, let hasBody) = response { try sendHead(endsHere: !hasBody) }
+    }
 
     func sendWhole(_ bytes: [UInt8]) async throws(StreamError) {
         try sendHead(endsHere: bytes.isEmpty)
         if !bytes.isEmpty { try await send(bytes, endsHere: true) }
     }
 
-    func send(_ piece: [UInt8], as body: ResponsePlan.Body) async throws(StreamError) {
+    func send(_ piece: [UInt8]) async throws(StreamError) {
         try await send(piece, endsHere: false)
     }
 
-    func endResponse(_ trailers: HTTPFields, as body: ResponsePlan.Body) async throws(StreamError) {
+    func endResponse(_ trailers: HTTPFields) async throws(StreamError) {
         guard case .begun = response else { return }
         if trailers.isEmpty { return try await send([], endsHere: true) }
         do throws(HTTP2Error) { try link.sendTrailers(trailers, on: stream) } catch { throw noteFailure(error) }
@@ -165,7 +168,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
     }
 
     private func sendHead(endsHere: Bool) throws(StreamError) {
-        guard case .made(let head) = response else { return }
+        guard case .made(let head, _) = response else { return }
         try respond(head, endsHere: endsHere)
         response = endsHere ? .ended : .begun
     }
@@ -250,7 +253,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
             try head.fields.set("text/plain", for: .contentType)
             let text = Array(refusal.text.utf8)
             if try makeHead(head, length: Int64(text.count)) == .none {
-                try await sendHead(as: .none)
+                try await sendHead()
             } else {
                 try await sendWhole(text)
             }

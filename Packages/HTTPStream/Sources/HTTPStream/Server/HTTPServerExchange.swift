@@ -160,12 +160,12 @@ extension HTTPServerExchange {
         defer { use.leave() }
         let framing = try begin(response, knownLength: Int64(body.count))
         if framing == .none {
-            try await carrier.sendHead(as: framing)
+            try await carrier.sendHead()
         } else {
             try await carrier.sendWhole(body)
             noteSent(body.count)
         }
-        try await carrier.endResponse(HTTPFields(), as: framing)
+        try await carrier.endResponse(HTTPFields())
         answer = .whole
     }
 
@@ -179,7 +179,8 @@ extension HTTPServerExchange {
     public func begin(_ response: HTTPResponse, length: Int64? = nil) async throws(StreamError) {
         try use.enter()
         defer { use.leave() }
-        try await carrier.sendHead(as: try begin(response, knownLength: length))
+        _ = try begin(response, knownLength: length)
+        try await carrier.sendHead()
     }
 
     /// Sends a piece of the body. If the response must not have a body (``begin(_:length:)``), sends nothing.
@@ -198,7 +199,7 @@ extension HTTPServerExchange {
             answer = .begun(.length(rest - Int64(piece.count)))
         case .chunked, .untilClose, .untilStreamEnds: break
         }
-        try await carrier.send(piece, as: body)
+        try await carrier.send(piece)
         noteSent(piece.count)
     }
 
@@ -224,7 +225,7 @@ extension HTTPServerExchange {
     private func finishBody(_ trailers: HTTPFields = HTTPFields()) async throws(StreamError) {
         guard case .begun(let body) = answer else { throw .notBegun }
         if case .length(let rest) = body, rest > 0 { throw .responseTooShort(rest) }
-        try await carrier.endResponse(trailers, as: body)
+        try await carrier.endResponse(trailers)
         answer = .whole
     }
 

@@ -41,16 +41,16 @@ protocol ServerCarrier: AnyObject {
     func makeHead(_ response: HTTPResponse, length: Int64?) throws(StreamError) -> ResponsePlan.Body
 
     /// Sends the head.
-    func sendHead(as body: ResponsePlan.Body) async throws(StreamError)
+    func sendHead() async throws(StreamError)
 
     /// Sends the head and the whole body.
     func sendWhole(_ bytes: [UInt8]) async throws(StreamError)
 
     /// Sends a piece of the body, unless the client receives it too slowly.
-    func send(_ piece: [UInt8], as body: ResponsePlan.Body) async throws(StreamError)
+    func send(_ piece: [UInt8]) async throws(StreamError)
 
     /// Ends the response, whose body has been sent.
-    func endResponse(_ trailers: HTTPFields, as body: ResponsePlan.Body) async throws(StreamError)
+    func endResponse(_ trailers: HTTPFields) async throws(StreamError)
 
     /// Throws unless the client has offered to switch to a protocol, and its body has been read.
     func requireOffer(of protocolName: String) throws(StreamError)
