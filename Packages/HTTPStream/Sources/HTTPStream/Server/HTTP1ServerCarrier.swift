@@ -13,7 +13,7 @@ final class HTTP1ServerCarrier: ServerCarrier {
     var isClientGone = false
     private(set) var refusal: RequestRefusal?
 
-    private let connection: ServerConnection
+    private let connection: HTTP1ServerConnection
     private var decoder: BodyDecoder
     private var requestPace: BodyPace
     private var responsePace: BodyPace
@@ -24,7 +24,7 @@ final class HTTP1ServerCarrier: ServerCarrier {
     /// Whether the client has received the last response on the connection, and may still send.
     private var lingers = false
 
-    init(_ incoming: IncomingRequest, on connection: ServerConnection) {
+    init(_ incoming: IncomingRequest, on connection: HTTP1ServerConnection) {
         self.incoming = incoming
         self.connection = connection
         task = connection.watcher

@@ -29,7 +29,7 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
         self.client = client
         self.context = context
         let pair = client.pair
-        observedAddress = context.configuration.onResponse == nil ? nil : pair[.remoteAddress]
+        observedAddress = context.observedAddress(of: pair)
         let loop = pair.input.waitPoint.loop
         requests = WaitPoint(loop: loop, only: .reader)
         var core = HTTP2ServerCore(context.configuration, loop: loop, now: .now)

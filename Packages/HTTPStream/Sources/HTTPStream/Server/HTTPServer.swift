@@ -154,7 +154,7 @@ public final class HTTPServer: Sendable {
         #endif
         let context = ServerContext(
             configuration: configuration, stopping: stopping, date: date, longLived: longLived)
-        try await listener.serve { client in await ServerConnection.serve(client, context, handler) }
+        try await listener.serve { client in await context.serve(client, handler) }
     }
 
     /// Serves one connection, for tests without sockets.
@@ -162,7 +162,7 @@ public final class HTTPServer: Sendable {
         let context = ServerContext(
             configuration: configuration, stopping: ServerStopping(), date: DateLine(),
             longLived: LongLivedLimit(configuration.maximumLongLivedConnections ?? .max))
-        await ServerConnection.serve(ServedConnection(pair), context, handler)
+        await context.serve(ServedConnection(pair), handler)
     }
 
     /// Accepts no more connections, closes idle ones, and lets all others end with the current response. A connection is not idle once

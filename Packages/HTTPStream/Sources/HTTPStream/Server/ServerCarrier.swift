@@ -76,11 +76,3 @@ protocol ServerCarrier: AnyObject {
     /// As ``close(isComplete:)``, while a call of another task is still in progress.
     func abandon()
 }
-
-/// What all exchanges of a server share.
-struct ServerContext: Sendable {
-    let configuration: HTTPServer.Configuration
-    let stopping: ServerStopping
-    let date: DateLine
-    let longLived: LongLivedLimit
-}

@@ -4,10 +4,10 @@ internal import HTTPMessage
 internal import HostResolver
 internal import StreamKit
 
-/// A client's connection: it reads the requests, one after the other, and closes the connection at the end.
+/// A client's connection of HTTP/1.1: it reads the requests, one after the other, and closes the connection at the end.
 ///
 /// Used by one task. A pipelined request waits in the buffer until the response to the previous one has been sent.
-final class ServerConnection {
+final class HTTP1ServerConnection {
     /// The result of the wait for a request.
     enum Next {
         case request(IncomingRequest)
@@ -21,7 +21,7 @@ final class ServerConnection {
 
     let client: ServedConnection
     let context: ServerContext
-    var buffer = ReceiveBuffer(capacity: ServerConnection.bufferSize)
+    var buffer = ReceiveBuffer(capacity: HTTP1ServerConnection.bufferSize)
     /// Memory for heads and pieces to be sent.
     var output: [UInt8] = []
 
@@ -53,21 +53,10 @@ final class ServerConnection {
         self.context = context
         let (pair, configuration) = (client.pair, context.configuration)
         loop = pair.input.waitPoint.loop
-        observedAddress = configuration.onResponse == nil ? nil : pair[.remoteAddress]
+        observedAddress = context.observedAddress(of: pair)
         writeTimeout = configuration.writeTimeout
         parser = HeadParser(.request, limits: configuration.limits)
         mayBeginWithHTTP2 = configuration.acceptsUnnegotiatedHTTP2
-    }
-
-    /// Serves a client with the version of HTTP that it has negotiated, or with which it begins.
-    static func serve(
-        _ client: ServedConnection, _ context: ServerContext, _ handler: @escaping HTTPServer.Handler
-    ) async {
-        if client.pair[.tlsInformation]?.applicationProtocol == HTTPVersions.http2Protocol {
-            await HTTP2ServerLink(client, context).serve(handler)
-        } else {
-            await ServerConnection(client, context).serve(handler)
-        }
     }
 
     private var configuration: HTTPServer.Configuration { context.configuration }
@@ -249,7 +238,7 @@ final class ServerConnection {
     /// full speed must not keep the loop from its other work.
     func mustYield() -> Bool {
         steps &+= 1
-        return steps % ServerConnection.stepsPerCheck == 0 && loop.isShareSpent
+        return steps % HTTP1ServerConnection.stepsPerCheck == 0 && loop.isShareSpent
     }
 
     /// The time left, at least 1 ms: zero would mean no limit.
@@ -291,26 +280,6 @@ final class ServerConnection {
         } catch {
             // The client is gone or too slow: the response is lost.
             return
-        }
-    }
-}
-
-/// The value of `Date`, formatted once per second (RFC 9110 §6.6.1).
-final class DateLine: Sendable {
-    private struct Made {
-        var second: Int64 = .min
-        var bytes: [UInt8] = []
-    }
-
-    private let made = Locked(Made())
-
-    var now: [UInt8] {
-        let second = Int64(time(nil))
-        return made.withLock { made in
-            if made.second != second {
-                made = Made(second: second, bytes: Array(HTTPDate(secondsSinceEpoch: second).description.utf8))
-            }
-            return made.bytes
         }
     }
 }

@@ -1,0 +1,49 @@
+internal import EventLoops
+internal import Glibc
+internal import HTTPMessage
+internal import HostResolver
+internal import StreamKit
+
+/// What all exchanges of a server share.
+struct ServerContext: Sendable {
+    let configuration: HTTPServer.Configuration
+    let stopping: ServerStopping
+    let date: DateLine
+    let longLived: LongLivedLimit
+}
+
+extension ServerContext {
+    /// Serves a client with the version of HTTP that it has negotiated, or with which it begins.
+    func serve(_ client: ServedConnection, _ handler: @escaping HTTPServer.Handler) async {
+        if client.pair[.tlsInformation]?.applicationProtocol == HTTPVersions.http2Protocol {
+            await HTTP2ServerLink(client, self).serve(handler)
+        } else {
+            await HTTP1ServerConnection(client, self).serve(handler)
+        }
+    }
+
+    /// The address of the client, also once it has disconnected; nil unless the configuration's observer needs it.
+    func observedAddress(of pair: StreamPair) -> SocketAddress? {
+        configuration.onResponse == nil ? nil : pair[.remoteAddress]
+    }
+}
+
+/// The value of `Date`, formatted once per second (RFC 9110 §6.6.1).
+final class DateLine: Sendable {
+    private struct Made {
+        var second: Int64 = .min
+        var bytes: [UInt8] = []
+    }
+
+    private let made = Locked(Made())
+
+    var now: [UInt8] {
+        let second = Int64(time(nil))
+        return made.withLock { made in
+            if made.second != second {
+                made = Made(second: second, bytes: Array(HTTPDate(secondsSinceEpoch: second).description.utf8))
+            }
+            return made.bytes
+        }
+    }
+}
