@@ -10,14 +10,14 @@ import Testing
     // Parity: SK-156, HM-108 (curl)
     @Test(arguments: [false, true]) func curlGetsResponses(isSecure: Bool) async throws {
         let server = try await ExampleServer(isSecure: isSecure)
-        let hello = try await server.curl("", "-D", "-")
+        let hello = try await server.curl("", "--http1.1", "-D", "-")
         #expect(hello.status == 0, "\(hello)")
         #expect(hello.text.hasPrefix("HTTP/1.1 200 OK\r\n") && hello.text.hasSuffix("\r\n\r\nhello\n"))
         #expect(hello.text.contains("\r\nDate: ") && hello.text.contains("\r\nContent-Length: 6\r\n"))
         // Two requests over one connection.
         let both = try await server.curl("", "-w", "%{num_connects}\n", server.url)
         #expect(both.text == "hello\n1\nhello\n0\n")
-        let head = try await server.curl("", "-I")
+        let head = try await server.curl("", "--http1.1", "-I")
         #expect(head.text.contains("Content-Length: 6\r\n") && head.text.hasSuffix("\r\n\r\n"))
         let old = try await server.curl("", "--http1.0", "-w", "%{http_version}")
         #expect(old.text == "hello\n1.1" && old.status == 0)
@@ -27,7 +27,9 @@ import Testing
         #expect(large.text == "5000001")
         // curl waits for a 100 before a body of this size; the response is chunked.
         var upload = Command(Program("curl"), ["-sS", "-v", "--max-time", "20", "--noproxy", "*", "--cacert"])
-        upload.arguments += [try CertificateAuthority.shared().root, "-T", "-", "-H", "Expect: 100-continue"]
+        upload.arguments += [
+            try CertificateAuthority.shared().root, "-T", "-", "-H", "Expect: 100-continue", "--http1.1",
+        ]
         upload.arguments.append(server.url + "echo")
         upload.input = Array(repeating: UInt8(ascii: "y"), count: 300_000)
         let echoed = try await upload.run()
@@ -38,9 +40,9 @@ import Testing
     @Test func clientCertificates() async throws {
         let server = try await ExampleServer(isSecure: true, clients: true)
         let client = try CertificateAuthority.shared().client
-        #expect(try await server.curl("whoami").text == "unknown client, TLS 1.3, http/1.1\n")
+        #expect(try await server.curl("whoami").text == "unknown client, TLS 1.3, h2\n")
         let known = try await server.curl("whoami", "--cert", client.chain, "--key", client.key)
-        #expect(known.text == "CN=Test Client, TLS 1.3, http/1.1\n")
+        #expect(known.text == "CN=Test Client, TLS 1.3, h2\n")
         let wrong = try CertificateAuthority.shared().server(.selfSigned)
         #expect(try await server.curl("whoami", "--cert", wrong.chain, "--key", wrong.key).status != 0)
         // Other clients are still served.

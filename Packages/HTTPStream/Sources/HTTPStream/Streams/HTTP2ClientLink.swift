@@ -29,7 +29,7 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     ///   - onDraining: called once, when the link takes no further requests.
     init(
         _ pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, idleTime: Duration?,
-        silenceLimit: Duration = .seconds(5), onDraining: @escaping @Sendable (HTTP2ClientLink) -> Void
+        silenceLimit: Duration, onDraining: @escaping @Sendable (HTTP2ClientLink) -> Void
     ) {
         self.key = key
         self.limits = limits

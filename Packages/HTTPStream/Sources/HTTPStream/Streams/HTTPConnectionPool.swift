@@ -26,6 +26,9 @@ public final class HTTPConnectionPool: Sendable {
         public var total: Int
         /// The time for which a connection is kept idle.
         public var idle: Duration
+        /// How long a server of HTTP/2 that leaves a request without an answer may send nothing at all; then the connection, which may be dead,
+        /// takes no further requests.
+        var silence = Duration.seconds(5)
 
         /// Makes limits; by default 6 per origin, 64 in total, 30 s.
         public init(perOrigin: Int = 6, total: Int = 64, idle: Duration = .seconds(30)) {
@@ -116,9 +119,11 @@ public final class HTTPConnectionPool: Sendable {
     /// - Parameter isKept: whether the connection is kept for further requests; otherwise it ends with its first one.
     func share(_ pair: StreamPair, _ key: SharedLinks.Key, isKept: Bool) -> HTTP2ClientLink {
         guard isKept, limits.total > 0, limits.perOrigin > 0 else {
-            return HTTP2ClientLink(pair, key: key.connection, limits: key.limits, idleTime: nil) { _ in }
+            return HTTP2ClientLink(
+                pair, key: key.connection, limits: key.limits, idleTime: nil, silenceLimit: limits.silence
+            ) { _ in }
         }
-        return sharedLinks.share(pair, key, idleTime: limits.idle, total: limits.total)
+        return sharedLinks.share(pair, key, limits)
     }
 
     /// As ``SharedLinks/open(_:waits:makePair:makeLink:)``.

@@ -42,18 +42,19 @@ final class SharedLinks: Sendable {
         return link
     }
 
-    /// Makes an open connection the shared one, unless there is one already, which is returned. Above `total` connections, an idle one is closed.
-    func share(_ pair: StreamPair, _ key: Key, idleTime: Duration, total: Int) -> HTTP2ClientLink {
+    /// Makes an open connection the shared one, unless there is one already, which is returned. Above the limit of all connections, an idle one is closed.
+    func share(_ pair: StreamPair, _ key: Key, _ limits: HTTPConnectionPool.Limits) -> HTTP2ClientLink {
         let (made, all) = state.withLock { state in
             if let link = state.links[key], link.isShareable { return (link, [HTTP2ClientLink]()) }
-            let made = HTTP2ClientLink(pair, key: key.connection, limits: key.limits, idleTime: idleTime) {
-                [weak self] link in
+            let made = HTTP2ClientLink(
+                pair, key: key.connection, limits: key.limits, idleTime: limits.idle, silenceLimit: limits.silence
+            ) { [weak self] link in
                 self?.remove(link)
             }
             state.links[key] = made
             return (made, Array(state.links.values))
         }
-        if all.count > total { all.first { $0 !== made && $0.isIdle }?.drain() }
+        if all.count > limits.total { all.first { $0 !== made && $0.isIdle }?.drain() }
         return made
     }
 

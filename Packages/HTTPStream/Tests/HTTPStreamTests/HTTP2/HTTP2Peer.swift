@@ -58,7 +58,10 @@ final class HTTP2Peer: Sendable {
     ) {
         let state = SharedState()
         self.state = state
-        pool = HTTPConnectionPool(limits: .init(idle: idleTime)) { _, loop in
+        var kept = HTTPConnectionPool.Limits(idle: idleTime)
+        // Of a slow machine, not of a dead server.
+        kept.silence = .seconds(3600)
+        pool = HTTPConnectionPool(limits: kept) { _, loop in
             var ends: [CInt] = [-1, -1]
             precondition(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
             let server = StreamPair(descriptor: ends[1], ownership: .owned, loop: loop)
