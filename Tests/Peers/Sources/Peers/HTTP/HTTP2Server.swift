@@ -102,7 +102,8 @@ public final class HTTP2Server: Peer {
                 try scratch.write("application.py", Self.application)
                 let certificate = isSecure ? ["--certfile", identity.chain, "--keyfile", identity.key] : []
                 launch.arguments =
-                    ["-m", "hypercorn", "application:app", "-b", "127.0.0.1:\(ports[0])"] + certificate
+                    ["-m", "hypercorn", "application:app", "--keep-alive", "600", "-b", "127.0.0.1:\(ports[0])"]
+                    + certificate
                     + ["--access-logfile", "-", "--access-logformat", "request %(h)s %(m)s %(U)s"]
                 launch.environment = ["PYTHONPATH": scratch.path]
                 // It checks every minute whether the file has changed, and forks: a worker listens.
@@ -209,6 +210,7 @@ public final class HTTP2Server: Peer {
             CustomLog \(folder)/access.log request
             DocumentRoot \(folder)/files
             Listen 127.0.0.1:\(port)
+            KeepAliveTimeout 600
             \(modules.joined(separator: "\n"))
             \(isSecure ? secure : "Protocols h2c http/1.1")
             Alias /gzip \(folder)/files
