@@ -136,9 +136,10 @@ extension HTTPLoad {
         let key = HTTPConnectionKey(
             origin, plan?.properties ?? StreamProperties(), endpoint: settings.endpoint(of: origin), loop: loop,
             ownLogin: settings.ownLogin(of: fetch.request), isTunnelled: settings.offersSwitch)
-        let versions = try settings.versions(of: fetch.request, for: key, endsAtProxy: plan?.route.proxy != nil)
+        let proxy = plan?.route.proxy
+        let versions = try settings.versions(of: fetch.request, for: key, endsAtProxy: proxy != nil)
         if reuses,
-            let idle = settings.takeShared(key, versions, proxy: plan?.route.proxy)
+            let idle = settings.takeShared(key, versions, proxy: proxy)
                 ?? settings.takeIdle(key, versions, now, trusting: trust, &deferred)
         {
             try carry(over: idle, host: origin.hostField, since: now)
@@ -146,26 +147,19 @@ extension HTTPLoad {
         }
         if settings.session?.needsIdleConnection == true { throw .connectionGone }
         if let body = fetch.body { _ = try RequestPreparation.length(of: fetch.request, body) }
-        let opening: SharedLinks.Opening
-        do throws(StreamError) {
-            opening = try settings.open(key, versions, extras?.versions, shares: reuses) {
-                settings.makePair(for: key, plan, versions, log: log.logger, loop)
-            }
-        } catch {
-            beginRequest(at: now)
-            throw error
+        let opening = try settings.open(key, versions, extras?.versions, shares: reuses) {
+            settings.makePair(for: key, plan, versions, log: log.logger, loop)
         }
         switch opening {
         case .shared(let link):
-            let connection = HTTPConnection(sharing: link, isReused: true, proxy: plan?.route.proxy)
-            try carry(over: connection, host: origin.hostField, since: now)
+            try carry(
+                over: HTTPConnection(sharing: link, isReused: true, proxy: proxy), host: origin.hostField, since: now)
         case .awaited(let dial): state = .standingBy(Standby(for: dial, within: settings.openTimeout, loop))
         case .begun(let pair, let dial):
             beginRequest(at: now)
             log.beginConnection(pair)
-            state = .opening(
-                HTTPConnection(
-                    pair: pair, key: key, limits: settings.options.limits, proxy: plan?.route.proxy, dial: dial))
+            let limits = settings.options.limits
+            state = .opening(HTTPConnection(pair: pair, key: key, limits: limits, proxy: proxy, dial: dial))
         }
         return nil
     }

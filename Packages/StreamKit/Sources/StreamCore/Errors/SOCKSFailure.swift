@@ -47,11 +47,11 @@ public struct SOCKSFailure: RawRepresentable, Sendable, Hashable {
     public var value: Int { rawValue & 0xFFFF }
 
     /// The reply's bound address is of an unknown kind (`kCFStreamErrorSOCKS5BadResponseAddr`).
-    package static let badResponseAddress = SOCKSFailure(.none, 1)
+    public static let badResponseAddress = SOCKSFailure(.none, 1)
     /// The conversation ended early or was invalid (`kCFStreamErrorSOCKS5BadState`).
     public static let badState = SOCKSFailure(.none, 2)
     /// A version of SOCKS that is not supported here (`kCFStreamErrorSOCKSUnknownClientVersion`).
-    package static let unknownClientVersion = SOCKSFailure(.none, 3)
+    public static let unknownClientVersion = SOCKSFailure(.none, 3)
     /// SOCKS 4: refused or failed (`kCFStreamErrorSOCKS4RequestFailed`).
     public static let requestFailed = SOCKSFailure(.reply4, 91)
     /// SOCKS 4: the proxy cannot reach the client's identd (`kCFStreamErrorSOCKS4IdentdFailed`).
