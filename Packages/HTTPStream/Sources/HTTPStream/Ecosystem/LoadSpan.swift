@@ -95,6 +95,7 @@ extension ConnectionReport.Kind {
         case .connect: "connect"
         case .proxy: "proxy"
         case .tls: "TLS handshake"
+        case .stream: "HTTP/2 stream"
         case .request(let method, _): "request \(method)"
         }
     }
