@@ -82,7 +82,7 @@ let package = Package(
             name: "NGHTTP2",
             dependencies: ["CMeasure"],
             cSettings: cSettings,
-            linkerSettings: [.linkedLibrary("nghttp2")]
+            linkerSettings: [.linkedLibrary("nghttp2"), .linkedLibrary("ssl"), .linkedLibrary("crypto")]
         ),
         .executableTarget(
             name: "FoundationRival", dependencies: ["BenchmarkRows", "CMeasure"], swiftSettings: settings),

@@ -62,6 +62,11 @@ HTTP_URL = "url=http://127.0.0.1:{http}/1024 ca={ca} count={size}"
 DIGEST_URL = "url=http://127.0.0.1:{digest}/%s/1024 ca={ca} count={size} user=bench password=open%%20sesame"
 TLS_READ = "port={https} path={file} ca={ca}"
 TLS_READ_URL = "url=https://localhost:{https}{file} ca={ca}"
+HTTP2 = "port={http2} path=/1024 ca={ca} count={size}"
+HTTP2_URL = "url=https://localhost:{http2}/1024 ca={ca} count={size}"
+HTTP2_READ = "port={http2} path={file} ca={ca}"
+HTTP2_READ_URL = "url=https://localhost:{http2}{file} ca={ca}"
+HTTPS_URL = "url=https://localhost:{https}/1024 ca={ca} count={size}"
 TLS_SHAKE = "port={https} path=/1024 ca={ca} count={size}"
 TLS_SHAKE_URL = "url=https://localhost:{https}/1024 ca={ca} count={size}"
 REQUEST = "file={data}/request.http count={size}"
@@ -384,7 +389,49 @@ GROUPS = (
         metrics=("memory", "cpu", "wall"),
         variants=(Variant("ours", CFNETWORK, "stream", "count={size}", goals=("memory <= 3072",)),),
     ),
-    # 12. HTTP/2 without sockets
+    # 12. HTTP/2
+    Group(
+        "12a", "GET of 1 KiB over TLS and HTTP/2 from nginx, one at a time", "request", 10_000, 2_000, placement="split",
+        instruction_sizes=(200, 1_000),
+        variants=(
+            Variant("C libnghttp2", NGHTTP2, "requests", HTTP2 + " connections=1"),
+            Variant("libcurl", LIBCURL, "requests-http2", HTTP2_URL),
+            Variant("AHC", AHC, "requests-http2", HTTP2_URL + " connections=1", share=1 / 4),
+            Variant("ours, HTTP/1.1", OURS, "secure-requests", HTTPS_URL + " versions=http1"),
+            Variant("ours", OURS, "secure-requests", HTTP2_URL + " versions=http2", goals=(
+                "cpu <= 1.10 x C libnghttp2", "cpu <= 0.55 x libcurl", "cpu <= 0.13 x AHC", "cpu <= 1.15 x ours, HTTP/1.1")),
+            Variant("ours, async", OURS, "secure-requests-async", HTTP2_URL + " versions=http2 connections=1", goals=(
+                "cpu <= 1.20 x C libnghttp2",)),
+        ),
+    ),
+    *(Group(
+        row, f"GET of 1 KiB over TLS and HTTP/2 from nginx, {many} at once on one connection", "request", 40_000, 8_000,
+        placement="split", instruction_sizes=(10 * many, 40 * many),
+        variants=(
+            Variant("C libnghttp2", NGHTTP2, "requests", f"{HTTP2} connections={many}"),
+            Variant("libcurl multi", LIBCURL, "requests-many-http2", f"{HTTP2_URL} connections={many}", share=1 / 2),
+            Variant("AHC", AHC, "requests-http2", f"{HTTP2_URL} connections={many}", share=1 / 4),
+            Variant(f"ours, HTTP/1.1, {many} connections", OURS, "secure-requests-async",
+                    f"{HTTPS_URL} versions=http1 connections={many}"),
+            Variant("ours, async", OURS, "secure-requests-async", f"{HTTP2_URL} versions=http2 connections={many}", goals=(
+                "cpu <= 1.35 x C libnghttp2", "cpu <= 0.50 x libcurl multi", "cpu <= 0.13 x AHC",
+                f"cpu <= 0.80 x ours, HTTP/1.1, {many} connections")),
+        ),
+    ) for row, many in (("12b", 32), ("12c", 100))),
+    Group(
+        "12e", "download over TLS and HTTP/2 from nginx", "GiB", GIB, GIB // 8, placement="split",
+        instruction_sizes=(16 * MIB, 48 * MIB),
+        variants=(
+            Variant("C libnghttp2", NGHTTP2, "read", HTTP2_READ),
+            Variant("libcurl", LIBCURL, "read-http2", HTTP2_READ_URL),
+            Variant("AHC async", AHC, "read-async-http2", HTTP2_READ_URL),
+            Variant("ours", OURS, "secure-read", HTTP2_READ_URL + " count=1 versions=http2", goals=(
+                "cpu <= 1.05 x C libnghttp2", "cpu <= 0.95 x libcurl", "cpu <= 0.36 x AHC async")),
+            Variant("ours, async", OURS, "secure-read-async", HTTP2_READ_URL + " count=1 versions=http2", goals=(
+                "cpu <= 1.05 x C libnghttp2",)),
+        ),
+    ),
+    # HTTP/2 without sockets
     Group(
         "12f", "HPACK: decode 160 request heads of 10 fields", "head", 1_000_000, 200_000, instruction_sizes=(1_600, 6_400),
         variants=(

@@ -115,6 +115,7 @@ class Placeholders(dict):
                 "ca": lambda: peers.certificates(),
                 "http": lambda: peers.web().http_port,
                 "https": lambda: peers.web().https_port,
+                "http2": lambda: peers.web().http2_port,
                 "file": lambda: peers.web().file(size),
                 "digest": lambda: peers.digest().port,
                 "ftp": lambda: peers.ftp().port,
@@ -162,13 +163,12 @@ class WebServer:
             keepalive_requests 1000000000; keepalive_timeout 600; open_file_cache max=100 inactive=600s;
             client_body_temp_path {root}/t1; proxy_temp_path {root}/t2; fastcgi_temp_path {root}/t3;
             uwsgi_temp_path {root}/t4; scgi_temp_path {root}/t5;
+            ssl_certificate {root}/server.pem; ssl_certificate_key {root}/server.key;
+            ssl_protocols TLSv1.3; ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
+            ssl_session_cache shared:sessions:10m; ssl_session_tickets on;
             server {{ listen 127.0.0.1:{http_port} backlog=4096; }}
-            server {{
-                listen 127.0.0.1:{https_port} ssl backlog=4096;
-                ssl_certificate {root}/server.pem; ssl_certificate_key {root}/server.key;
-                ssl_protocols TLSv1.3; ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
-                ssl_session_cache shared:sessions:10m; ssl_session_tickets on;
-            }}
+            server {{ listen 127.0.0.1:{https_port} ssl backlog=4096; }}
+            server {{ listen 127.0.0.1:{http2_port} ssl http2 backlog=4096; }}
         }}
     """
 
@@ -177,10 +177,10 @@ class WebServer:
         peers.certificates()
         (self.root / "www").mkdir()
         self.file(1024)
-        self.http_port, self.https_port = free_port(), free_port()
+        self.http_port, self.https_port, self.http2_port = free_port(), free_port(), free_port()
         configuration = self.root / "nginx.conf"
         configuration.write_text(self.CONFIGURATION.format(
-            root=self.root, http_port=self.http_port, https_port=self.https_port,
+            root=self.root, http_port=self.http_port, https_port=self.https_port, http2_port=self.http2_port,
             user="user root;" if os.geteuid() == 0 else ""))
         log = self.root / "nginx.log"
         process = peers.spawn(

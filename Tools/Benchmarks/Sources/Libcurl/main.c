@@ -7,6 +7,7 @@
 #include "measure.h"
 
 static double bytes, chunks;
+static long version = CURL_HTTP_VERSION_1_1;
 
 static size_t count_bytes(char *data, size_t size, size_t count, void *unused) {
     (void)data, (void)unused;
@@ -27,6 +28,8 @@ static CURL *easy_handle(void) {
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, count_bytes);
     curl_easy_setopt(handle, CURLOPT_FAILONERROR, 1L);
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, version);
+    curl_easy_setopt(handle, CURLOPT_PIPEWAIT, 1L);
     return handle;
 }
 
@@ -66,6 +69,7 @@ static void requests_many_row(void) {
     long connections = (long)measure_number("connections");
     CURLM *multi = curl_multi_init();
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, connections + 4);
+    if (version == CURL_HTTP_VERSION_2TLS) curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, 1L);
     CURL **handles = calloc((size_t)connections, sizeof *handles);
     if (!multi || !handles) measure_fail("curl_multi_init");
     for (long i = 0; i < connections; i++) handles[i] = easy_handle();
@@ -145,12 +149,25 @@ static void ftp_list_row(void) {
     measure_end((double)measure_number("count"), bytes);
 }
 
+/// Performs a row over HTTP/2, on one connection.
+static void over_http2(void (*row)(void)) {
+    version = CURL_HTTP_VERSION_2TLS;
+    row();
+}
+
+static void read_http2_row(void) { over_http2(read_row); }
+static void requests_http2_row(void) { over_http2(requests_row); }
+static void requests_many_http2_row(void) { over_http2(requests_many_row); }
+
 int main(int count, char **words) {
     static const struct measure_row rows[] = {
         {"read", read_row},
         {"requests", requests_row},
         {"digest", digest_row},
         {"requests-many", requests_many_row},
+        {"read-http2", read_http2_row},
+        {"requests-http2", requests_http2_row},
+        {"requests-many-http2", requests_many_http2_row},
         {"handshakes", handshakes_row},
         {"ftp-write", ftp_write_row},
         {"ftp-files", ftp_files_row},

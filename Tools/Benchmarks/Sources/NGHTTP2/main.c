@@ -12,6 +12,8 @@ int main(int count, char **words) {
         {"exchange-owned", exchange_owned_row},
         {"exchange-heads", exchange_heads_row},
         {"data", data_row},
+        {"requests", requests_row},
+        {"read", read_row},
         {NULL, NULL},
     };
     return measure_main(count, words, rows);

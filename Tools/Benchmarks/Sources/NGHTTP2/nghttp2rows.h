@@ -13,5 +13,7 @@ void exchange_row(void);
 void exchange_owned_row(void);
 void exchange_heads_row(void);
 void data_row(void);
+void requests_row(void);
+void read_row(void);
 
 #endif

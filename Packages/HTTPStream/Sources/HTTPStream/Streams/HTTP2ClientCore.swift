@@ -117,7 +117,7 @@ extension HTTP2ClientCore {
 // MARK: - Requests
 
 extension HTTP2ClientCore {
-    /// Sends a request, at once or when the server allows another stream; see ``isOpen(_:)``.
+    /// Sends a request, at once or when the server allows another stream: then, its point is signalled. See ``isOpen(_:)``.
     ///
     /// - Parameter endsHere: whether the request has no body.
     mutating func send(
@@ -126,7 +126,7 @@ extension HTTP2ClientCore {
         try requireOpen()
         stream.queuedAt = now
         queue.append(QueuedRequest(request: request, endsHere: endsHere, stream: stream))
-        sendQueued(now: now)
+        sendQueued(callingFor: stream, now: now)
     }
 
     /// Whether the request has been sent.
@@ -147,7 +147,9 @@ extension HTTP2ClientCore {
     }
 
     /// Sends the requests that wait, as far as the server allows.
-    private mutating func sendQueued(now: Moment) {
+    ///
+    /// - Parameter caller: the stream of the load that calls, which looks itself.
+    private mutating func sendQueued(callingFor caller: HTTP2ClientStream? = nil, now: Moment) {
         while sentInQueue < queue.count {
             let next = queue[sentInQueue]
             let stream = next.stream
@@ -171,7 +173,7 @@ extension HTTP2ClientCore {
                 queue.removeFirst(sentInQueue)
                 sentInQueue = 0
             }
-            signals.append(stream.point)
+            if stream !== caller { signals.append(stream.point) }
         }
     }
 

@@ -40,6 +40,8 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
 
     override func perform(_ point: WaitPoint) { point.signal([.readable, .writable]) }
 
+    override func wakes(_ point: WaitPoint) -> WaitPoint? { point }
+
     override func didBeginDraining() { onDraining(self) }
 
     override func didEnd() { pair.close() }
@@ -95,7 +97,9 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     }
 
     /// Ends the use of a stream. What the server still sends on it is dropped.
-    func close(_ stream: HTTP2ClientStream) { changeCore { $0.close(stream, now: .now) } }
+    func close(_ stream: HTTP2ClientStream) {
+        changeCore(endingWaitsAt: stream.point) { $0.close(stream, now: .now) }
+    }
 
     /// Reads what is known of a stream.
     func withStream<Result: Sendable>(_ stream: HTTP2ClientStream, _ body: (HTTP2ClientStream) -> Result) -> Result {
@@ -110,5 +114,31 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
                 stream: Int(id.rawValue), connection: number, others: stream.others, start: start,
                 time: start.duration(to: opened))
         }
+    }
+}
+
+/// The point where the load of a stream waits. A thread that waits here reads for all streams of the connection, unless the loop or another
+/// thread does.
+final class HTTP2StreamPoint: WaitPoint, @unchecked Sendable {
+    // Unchecked only as a subclass of WaitPoint: all is constant.
+
+    /// Released with the stream, which the connection forgets when its load closes it.
+    private let link: HTTP2ClientLink
+
+    init(_ link: HTTP2ClientLink) {
+        self.link = link
+        super.init(loop: link.loop, only: .reader)
+    }
+
+    override func callerWillWait(watchedBy poller: DescriptorPoller?) { link.taskWaits(at: self) }
+
+    @available(*, noasync)
+    override func block(
+        _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Readiness]
+    ) -> BlockedWake {
+        let callers = [Readiness(self, half, for: interest)] + others
+        if let wake = link.readOnThread(until: deadline, minding: callers) { return wake }
+        defer { link.threadGoesOn(at: self) }
+        return super.block(half, for: interest, until: deadline, minding: others)
     }
 }

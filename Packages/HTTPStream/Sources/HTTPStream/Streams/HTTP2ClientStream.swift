@@ -48,7 +48,5 @@ final class HTTP2ClientStream: @unchecked Sendable {
         return isSendingStopped ? .sendingStopped : .nothing
     }
 
-    init(loop: EventLoop) {
-        point = WaitPoint(loop: loop, only: .reader)
-    }
+    init(waitingAt point: WaitPoint) { self.point = point }
 }

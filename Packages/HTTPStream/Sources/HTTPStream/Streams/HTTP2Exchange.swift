@@ -50,7 +50,7 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
         self.link = link
         self.limits = limits
         self.method = method
-        stream = HTTP2ClientStream(loop: link.pair.input.waitPoint.loop)
+        stream = HTTP2ClientStream(waitingAt: HTTP2StreamPoint(link))
         // The rules of the fields are written once, for the bytes of HTTP/1.1.
         request = try RequestPreparation.requestWithoutConnectionFields(of: head.bytes)
         phase = .prepared(HTTP2Request(request, scheme: connection.isSecure ? "https" : "http"))
@@ -58,7 +58,7 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
         var rest = head
         rest.bytes = []
         messages = try ExchangeMessages(
-            rest, method, body, bodyFraming: .none, loop: link.pair.input.waitPoint.loop)
+            rest, method, body, bodyFraming: .none, loop: link.loop)
     }
 }
 
@@ -286,13 +286,13 @@ extension HTTP2Exchange {
 
 extension HTTP2Exchange {
     private var isOver: Bool { connection == nil }
-    private var loop: EventLoop { link.pair.input.waitPoint.loop }
+    private var loop: EventLoop { link.loop }
     private var output: HTTP2BodyOutput { HTTP2BodyOutput(link: link, stream: stream) }
 
     var waitPoint: WaitPoint? { isOver ? nil : stream.point }
     var sourcePoint: WaitPoint? { messages.sender.sourcePoint }
     var isReadingBody: Bool { messages.sender.isReadingBody }
-    /// The loop reads for all streams of the connection.
+    /// The connection is read for all streams.
     var input: (any CarrierInput)? { nil }
     var fillsBuffer: Bool { false }
 

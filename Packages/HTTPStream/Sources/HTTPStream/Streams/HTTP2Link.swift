@@ -7,8 +7,8 @@ internal import StreamKit
 ///
 /// Theory of operation. The core knows the messages and the protocol; the link carries bytes between it and the connection, under one lock.
 /// The link never calls the program under the lock: what has happened on a stream is kept with it, and the notices of the core are performed
-/// after the lock has been released. The loop reads for all streams, from the first one to the end of the connection, so that no stream
-/// depends on the reader of another one.
+/// after the lock has been released. The loop reads for all streams, or a thread that waits for one of them (``ReadingRole``), so that no
+/// stream depends on the reader of another one. Any thread may read, under the lock; the role tells who waits for more.
 ///
 /// On the loop's thread, frames are written at the end of the turn: the messages of one turn leave in one write. Other threads write at once.
 class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
@@ -26,6 +26,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         fileprivate var hasUnflushed = false
         /// Whether the loop will call ``work(reads:)``.
         fileprivate var isWorkScheduled = false
+        /// Who waits for input.
+        fileprivate var role = ReadingRole()
         /// Calls ``work(reads:)`` at the next deadline.
         fileprivate var timer: LoopTimer?
 
@@ -61,6 +63,9 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     /// changes may not be.
     func perform(_ notice: Core.Notice) {}
 
+    /// The point that a notice signals; nil for other notices. Called under the lock.
+    func wakes(_ notice: Core.Notice) -> WaitPoint? { nil }
+
     /// Called once, without the lock, when the link takes no further requests.
     func didBeginDraining() {}
 
@@ -78,11 +83,19 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     }
 
     /// Changes the core, and does what follows from that.
+    ///
+    /// - Parameter point: the point of a message that nobody waits for any more.
     func changeCore<Result: Sendable, Failure: Error>(
-        _ body: (inout Core) throws(Failure) -> Result
+        endingWaitsAt point: WaitPoint? = nil, _ body: (inout Core) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try withState { (state) throws(Failure) in try body(&state.core) }
+        try withState { (state) throws(Failure) in
+            if let point { state.role.wakes(point) }
+            return try body(&state.core)
+        }
     }
+
+    private var input: WaitPoint { pair.input.waitPoint }
+    private var output: WaitPoint { pair.output.waitPoint }
 
     // MARK: The loop
 
@@ -175,12 +188,12 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     }
 
     private func watch(_ state: inout State) {
-        let input = pair.input.waitPoint
-        let output = pair.output.waitPoint
         if state.hasInput {
             // Other work of the loop first. While the output is full, its edge leads to the next read.
             if !state.core.isOutputFull { scheduleWork(&state) }
-        } else if !input.isRegistered(.reader, self), let wake = input.watch(.reader, for: .readable, with: self) {
+        } else if state.role.reader == .loop, !input.isRegistered(.reader, self),
+            let wake = input.watch(.reader, for: .readable, with: self)
+        {
             handle(wake, &state)
         }
         if state.hasOutput, !output.isRegistered(.writer, self),
@@ -202,6 +215,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     ///
     /// - Parameter isWork: whether the loop's own work calls this. Its notices are performed by this call, those of others by the loop, since
     ///   the caller may hold locks. Output is written by this call, except on the loop's thread outside its work: then at the end of the turn.
+    @discardableResult
     private func withState<Result: Sendable, Failure: Error>(
         isWork: Bool = false, _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -213,13 +227,20 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
                 loop.execute { [self, consequences] in consequences.perform(self) }
             }
         }
-        return try state.withLock { (state) throws(Failure) in
+        return try withState(&consequences, isWork: isWork, body)
+    }
+
+    private func withState<Result: Sendable, Failure: Error>(
+        _ consequences: inout Consequences, isWork: Bool, _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try state.withLock { (state) throws(Failure) in
             let (wasOpen, hadEnded) = (state.core.isOpen, state.core.hasEnded)
             defer {
                 conclude(&state, writes: isWork || !loop.isCurrent)
                 consequences.beginsDraining = wasOpen && !state.core.isOpen
                 consequences.hasEnded = state.core.hasEnded && !hadEnded
                 consequences.notices = state.core.takeNotices()
+                for notice in consequences.notices { if let point = wakes(notice) { state.role.wakes(point) } }
                 if !state.hasInput, state.core.isUnused { (state.input, state.unread) = ([], 0..<0) }
             }
             return try body(&state)
@@ -248,7 +269,9 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             state.core.endIfOver(now: .now)
         }
         if !state.core.hasEnded {
-            if loop.isCurrent { watch(&state) } else if state.hasOutput || state.hasInput { scheduleWork(&state) }
+            // A thread reads by itself what there is, before it waits.
+            let leavesInput = state.hasInput && state.role.reader == .loop
+            if loop.isCurrent { watch(&state) } else if state.hasOutput || leavesInput { scheduleWork(&state) }
         }
         setTimer(&state)
     }
@@ -266,6 +289,112 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         state.timer?.cancel()
         state.timer = deadline.map { deadline in
             loop.schedule(at: deadline) { [weak self] in self?.work(reads: false) }
+        }
+    }
+}
+
+// MARK: - Threads
+
+extension HTTP2Link where Core: ~Copyable {
+    /// What a thread does once it has read.
+    private enum ThreadStep {
+        /// It waits for input.
+        case waits
+        /// It looks at what else it waits for: there may be more input.
+        case looks
+        /// It leaves the connection, which has ended or accepts no output, to the loop.
+        case leaves
+    }
+
+    /// How long nobody may wait for input before the loop does.
+    private static var unreadTime: Duration { .milliseconds(5) }
+    /// The most reads of a thread before it looks at what else it waits for.
+    private static var readsBetweenLooks: Int { 16 }
+
+    /// Reads for all messages on the calling thread, which waits for one of them, until it has a reason to go on.
+    ///
+    /// - Parameters:
+    ///   - deadline: when to stop at the latest.
+    ///   - callers: what the thread waits for, first at the point of its message.
+    /// - Returns: why it ended, as of `WaitPoint.block` at the first of the callers; nil if another thread or the loop reads. The thread waits
+    ///   at its point then, and calls ``threadGoesOn(at:)`` afterwards.
+    @available(*, noasync)
+    final func readOnThread(until deadline: Moment?, minding callers: [WaitPoint.Readiness]) -> BlockedWake? {
+        let point = callers[0].point
+        guard beginReading(at: point) else { return nil }
+        while true {
+            let step = work(onThreadAt: point)
+            if case .leaves = step {
+                state.withLock { $0.role.leaveToLoop(threadAt: point) }
+                loop.execute { [self] in work() }
+                return nil
+            }
+            if let deadline, deadline <= .now { return stopReading(.here(.ready)) }
+            let end = if case .looks = step { Moment.now } else { deadline }
+            switch input.block(.reader, for: .readable, until: end, minding: callers) {
+            case .elsewhere(0, let wake): return stopReading(.here(wake))
+            case .elsewhere(let index, let wake): return stopReading(.elsewhere(index - 1, wake))
+            case .here(.ready): state.withLock { $0.isDrained = false }
+            case .here(.timedOut): break
+            case .here(let wake): return stopReading(.here(wake))
+            }
+        }
+    }
+
+    /// A thread that has waited at its point goes on.
+    final func threadGoesOn(at point: WaitPoint) { state.withLock { $0.role.threadGoesOn(at: point) } }
+
+    /// A task or a callback is about to wait at the point of a message.
+    final func taskWaits(at point: WaitPoint) {
+        if state.withLock({ $0.role.taskWaits(at: point) }) { loop.execute { [self] in work() } }
+    }
+
+    private func beginReading(at point: WaitPoint) -> Bool {
+        state.withLock { state in
+            guard case .reads(let insteadOfLoop) = state.role.threadWaits(at: point) else { return false }
+            if insteadOfLoop, input.isRegistered(.reader, self) {
+                input.unwatch(.reader, self)
+                // Otherwise each packet would wake the loop.
+                if !output.isRegistered(.writer, self) { input.rest() }
+            }
+            return true
+        }
+    }
+
+    /// Reads what there is, until the point is signalled.
+    private func work(onThreadAt point: WaitPoint) -> ThreadStep {
+        for _ in 0..<HTTP2Link.readsBetweenLooks {
+            var consequences = Consequences()
+            let step = withState(&consequences, isWork: true) { state -> ThreadStep in
+                if state.core.hasEnded || state.core.isOutputFull { return .leaves }
+                repeat {} while readPiece(&state) && !state.unread.isEmpty
+                return state.hasInput ? .looks : .waits
+            }
+            consequences.perform(self)
+            guard case .looks = step, !consequences.notices.contains(where: { wakes($0) === point }) else {
+                return step
+            }
+        }
+        return .looks
+    }
+
+    private func stopReading(_ wake: BlockedWake) -> BlockedWake {
+        switch state.withLock({ $0.role.readerGoesOn() }) {
+        case .loop: loop.execute { [self] in work() }
+        case .nobody(let point, let looks):
+            if looks { loop.executeDeferred { [weak self] in self?.look() } }
+            point?.signal([.readable, .writable])
+        }
+        return wake
+    }
+
+    /// Looks whether anybody waits for input. On the loop's thread.
+    private func look() {
+        let (looksAgain, reader) = state.withLock { ($0.role.loopLooks(), $0.role.reader) }
+        if looksAgain {
+            loop.schedule(at: .now + HTTP2Link.unreadTime) { [weak self] in self?.look() }
+        } else if reader == .loop {
+            work()
         }
     }
 }

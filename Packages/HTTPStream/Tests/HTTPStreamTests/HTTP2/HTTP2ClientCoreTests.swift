@@ -53,7 +53,7 @@ import Testing
         // The server allows one stream.
         core.receive(([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 1] as [UInt8]).span.bytes, now: start)
         core.settle(now: start)
-        let streams = (0..<4).map { _ in HTTP2ClientStream(loop: .shared) }
+        let streams = (0..<4).map { _ in HTTP2ClientStream(waitingAt: WaitPoint()) }
         for stream in streams {
             var head = try HTTPRequest(method: .get, target: RequestTarget("/"))
             try head.fields.set("www.example.org", for: .host)

@@ -397,7 +397,7 @@ import Testing
             drained.provide(())
         }
         func send(_ path: String) throws -> HTTP2ClientStream {
-            let stream = HTTP2ClientStream(loop: .shared)
+            let stream = HTTP2ClientStream(waitingAt: WaitPoint())
             var head = try HTTPRequest(method: .get, target: #require(RequestTarget(path)))
             try head.fields.set("www.example.org", for: .host)
             try link.send(HTTP2Request(head, scheme: "http"), endsHere: true, as: stream)

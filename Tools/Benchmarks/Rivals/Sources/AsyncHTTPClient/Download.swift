@@ -3,8 +3,15 @@ internal import BenchmarkRows
 internal import CMeasure
 internal import NIOCore
 
-let downloadRow = Row(async: "read-async") { arguments in
-    try await withClient(arguments) { client in
+let downloadRow = Row(async: "read-async") { try await measureDownload($0, version: .http1Only) }
+
+/// Over HTTP/2 if the server chooses it.
+let downloadHTTP2Row = Row(async: "read-async-http2") { try await measureDownload($0, version: .automatic) }
+
+private func measureDownload(
+    _ arguments: Arguments, version: HTTPClient.Configuration.HTTPVersion
+) async throws {
+    try await withClient(arguments, version: version) { client in
         var parts = 0
         var bytes = 0
         measure_begin()

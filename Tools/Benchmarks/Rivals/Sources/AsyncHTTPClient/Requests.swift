@@ -5,10 +5,17 @@ internal import NIOCore
 internal import NIOHTTP1
 
 /// Sends GET requests on kept connections, several at once.
-let requestsRow = Row(async: "requests") { arguments in
+let requestsRow = Row(async: "requests") { try await measureRequests($0, version: .http1Only) }
+
+/// Sends GET requests, several at once, on one connection of HTTP/2 if the server chooses it.
+let requestsHTTP2Row = Row(async: "requests-http2") { try await measureRequests($0, version: .automatic) }
+
+private func measureRequests(
+    _ arguments: Arguments, version: HTTPClient.Configuration.HTTPVersion
+) async throws {
     let connections = arguments.number("connections")
     let each = arguments.number("count") / connections
-    try await withClient(arguments, connections: connections) { client in
+    try await withClient(arguments, connections: connections, version: version) { client in
         let request = HTTPClientRequest(url: arguments.text("url"))
         for _ in 0..<8 { _ = try await get(request, by: client) }
         measure_begin()

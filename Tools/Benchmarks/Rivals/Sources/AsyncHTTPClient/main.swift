@@ -1,3 +1,3 @@
 import BenchmarkRows
 
-Row.main([downloadRow, delegateDownloadRow, requestsRow, handshakesRow])
+Row.main([downloadRow, delegateDownloadRow, requestsRow, requestsHTTP2Row, downloadHTTP2Row, handshakesRow])

@@ -2,7 +2,10 @@ internal import BenchmarkRows
 internal import FoundationEssentials
 internal import NetKit
 
-let httpRows = [requests, requestsAsync, session, bareRequests, bareRequestsAsync]
+let httpRows = [
+    requests, requestsAsync, session, bareRequests, bareRequestsAsync, secureRequests, secureRequestsAsync, secureRead,
+    secureReadAsync,
+]
 
 /// The request for the URL from the command line.
 func makeRequest(_ arguments: Arguments) throws -> HTTPRequest {

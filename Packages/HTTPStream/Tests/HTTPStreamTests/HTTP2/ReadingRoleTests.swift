@@ -1,0 +1,137 @@
+import EventLoops
+import Testing
+
+@testable import HTTPStream
+
+/// The hand-over of the reader's role, in all orders.
+@Suite(.timeLimit(.minutes(5))) struct ReadingRoleTests {
+    @Test("a thread takes the role from the loop, unless a task waits")
+    func taking() {
+        let (point, other) = (WaitPoint(), WaitPoint())
+        var role = ReadingRole()
+        guard case .reads(insteadOfLoop: true) = role.threadWaits(at: point) else { return fail("not the reader") }
+        guard case .waits = role.threadWaits(at: other) else { return fail("two readers") }
+        var busy = ReadingRole()
+        let callsLoop = busy.taskWaits(at: other)
+        #expect(!callsLoop)
+        guard case .waits = busy.threadWaits(at: point) else { return fail("the task's reader is gone") }
+        busy.wakes(other)
+        guard case .reads(insteadOfLoop: true) = busy.threadWaits(at: point) else {
+            return fail("no task waits any more")
+        }
+    }
+
+    @Test("the loop takes a role that nobody has had since it looked last")
+    func looking() {
+        let point = WaitPoint()
+        var role = ReadingRole()
+        _ = role.threadWaits(at: point)
+        guard case .nobody(wakes: nil, looks: true) = role.readerGoesOn() else { return fail("the loop does not look") }
+        guard case .reads(insteadOfLoop: false) = role.threadWaits(at: point) else { return fail("the loop was first") }
+        guard case .nobody(wakes: nil, looks: false) = role.readerGoesOn() else { return fail("the loop looks twice") }
+        let looksAgain = role.loopLooks()
+        #expect(looksAgain && role.reader == .nobody)
+        let looksOnceMore = role.loopLooks()
+        #expect(!looksOnceMore && role.reader == .loop)
+    }
+
+    private func fail(_ comment: Comment) { Issue.record(comment) }
+
+    /// Two threads and a task at their points, and the loop.
+    private struct Model {
+        enum Waiter: Int, CaseIterable { case first, second, task }
+        enum Doing: Hashable { case runs, reads, waits, isWoken }
+
+        var role = ReadingRole()
+        var doing = [Doing](repeating: .runs, count: Waiter.allCases.count)
+        /// The loop is about to look.
+        var loopLooks = false
+        let points = [WaitPoint(), WaitPoint(), WaitPoint()]
+
+        /// All that determines what can happen next.
+        var key: [AnyHashable] {
+            let threads = role.threads.map { point in points.firstIndex { $0 === point } ?? -1 }
+            return [role.reader, role.look, threads, role.tasks, doing, loopLooks]
+        }
+
+        /// Somebody waits, and nobody reads or will.
+        var isStuck: Bool {
+            doing.contains(.waits) && role.reader == .nobody && !loopLooks
+        }
+
+        /// Each thing that can happen now.
+        var successors: [Model] {
+            var all: [Model] = []
+            func add(_ change: (inout Model) -> Void) {
+                var next = self
+                change(&next)
+                all.append(next)
+            }
+            for waiter in Waiter.allCases {
+                let index = waiter.rawValue
+                switch doing[index] {
+                case .runs: add { $0.wait(waiter) }
+                case .isWoken: add { $0.goOn(waiter) }
+                case .waits:
+                    add { $0.goOn(waiter) }  // its deadline
+                    if role.reader != .nobody { add { $0.wake(index) } }
+                case .reads:
+                    add { $0.stopReading(index) }
+                    add { model in
+                        model.role.leaveToLoop(threadAt: model.points[index])
+                        model.doing[index] = .waits
+                    }
+                }
+            }
+            if loopLooks { add { $0.loopLooks = $0.role.loopLooks() } }
+            return all
+        }
+
+        private mutating func wait(_ waiter: Waiter) {
+            let (index, point) = (waiter.rawValue, points[waiter.rawValue])
+            if waiter == .task {
+                _ = role.taskWaits(at: point)
+                doing[index] = .waits
+            } else if case .reads = role.threadWaits(at: point) {
+                doing[index] = .reads
+            } else {
+                doing[index] = .waits
+            }
+        }
+
+        /// Something has arrived for a waiter.
+        private mutating func wake(_ index: Int) {
+            role.wakes(points[index])
+            doing[index] = .isWoken
+        }
+
+        private mutating func goOn(_ waiter: Waiter) {
+            let point = points[waiter.rawValue]
+            // A task's request that ends does not wait any more.
+            if waiter == .task { role.wakes(point) } else { role.threadGoesOn(at: point) }
+            doing[waiter.rawValue] = .runs
+        }
+
+        private mutating func stopReading(_ index: Int) {
+            role.wakes(points[index])
+            doing[index] = .runs
+            guard case .nobody(let point, let looks) = role.readerGoesOn() else { return }
+            if looks { loopLooks = true }
+            if let next = points.firstIndex(where: { $0 === point }) { doing[next] = .isWoken }
+        }
+    }
+
+    @Test("whatever the order, whoever waits has a reader, or one is on its way")
+    func allOrders() {
+        let start = Model()
+        var seen: Set<[AnyHashable]> = [start.key]
+        var open = [start]
+        while let model = open.popLast() {
+            let readers = model.doing.count { $0 == .reads }
+            #expect(readers == (model.role.reader == .thread ? 1 : 0))
+            #expect(!model.isStuck, "\(model.key)")
+            for next in model.successors where seen.insert(next.key).inserted { open.append(next) }
+        }
+        #expect(seen.count > 100)
+    }
+}
