@@ -139,6 +139,9 @@ extension HalfCall {
     }
 
     /// A step of waiting until a transfer would not wait, or something else has happened.
+    ///
+    /// Not inlined: the optimizer of Swift 6.3.1 crashes in `ReadStream.ready(or:)` otherwise.
+    @inline(never)
     func untilReady(
         or isOver: () -> Bool, after wake: Wake?, _ deadline: Moment?
     ) throws(StreamError) -> CallStep {
