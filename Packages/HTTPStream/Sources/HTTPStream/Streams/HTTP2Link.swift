@@ -283,13 +283,15 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     }
 
     private func setTimer(_ state: inout State) {
-        let deadline = state.core.nextDeadline
-        // A timer that rings early finds nothing to do and is set again: deadlines move with nearly every call.
-        if let current = state.timer?.deadline, let deadline, current <= deadline, current > .now { return }
-        state.timer?.cancel()
-        state.timer = deadline.map { deadline in
-            loop.schedule(at: deadline) { [weak self] in self?.work(reads: false) }
+        if state.core.hasEnded {
+            state.timer?.cancel()
+            state.timer = nil
         }
+        // A timer that rings early finds nothing to do and is set again: deadlines come, move and go with nearly every call.
+        guard let deadline = state.core.nextDeadline else { return }
+        if let current = state.timer?.deadline, current <= deadline, current > .now { return }
+        state.timer?.cancel()
+        state.timer = loop.schedule(at: deadline) { [weak self] in self?.work(reads: false) }
     }
 }
 
