@@ -354,7 +354,7 @@ extension HTTP2Link where Core: ~Copyable {
     private func beginReading(at point: WaitPoint) -> Bool {
         state.withLock { state in
             guard case .reads(let insteadOfLoop) = state.role.threadWaits(at: point) else { return false }
-            if insteadOfLoop, input.isRegistered(.reader, self) {
+            if insteadOfLoop {
                 input.unwatch(.reader, self)
                 // Otherwise each packet would wake the loop.
                 if !output.isRegistered(.writer, self) { input.rest() }
