@@ -26,8 +26,6 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         fileprivate var hasUnflushed = false
         /// Whether the loop will call ``work(reads:)``.
         fileprivate var isWorkScheduled = false
-        /// Who waits for input.
-        fileprivate var role = ReadingRole()
         /// Calls ``work(reads:)`` at the next deadline.
         fileprivate var timer: LoopTimer?
 
@@ -48,6 +46,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     let pair: StreamPair
     let loop: EventLoop
     private let state: Locked<State>
+    /// Who waits for input. Its lock is held for an instant only, also inside that of the state, which a thread may hold for most of the time.
+    private let role = Locked(ReadingRole())
 
     init(_ pair: StreamPair, _ core: consuming Core) {
         self.pair = pair
@@ -89,7 +89,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         endingWaitsAt point: WaitPoint? = nil, _ body: (inout Core) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try withState { (state) throws(Failure) in
-            if let point { state.role.wakes(point) }
+            if let point { role.withLock { $0.wakes(point) } }
             return try body(&state.core)
         }
     }
@@ -191,7 +191,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         if state.hasInput {
             // Other work of the loop first. While the output is full, its edge leads to the next read.
             if !state.core.isOutputFull { scheduleWork(&state) }
-        } else if state.role.reader == .loop, !input.isRegistered(.reader, self),
+        } else if isLoopReader, !input.isRegistered(.reader, self),
             let wake = input.watch(.reader, for: .readable, with: self)
         {
             handle(wake, &state)
@@ -240,7 +240,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
                 consequences.beginsDraining = wasOpen && !state.core.isOpen
                 consequences.hasEnded = state.core.hasEnded && !hadEnded
                 consequences.notices = state.core.takeNotices()
-                for notice in consequences.notices { if let point = wakes(notice) { state.role.wakes(point) } }
+                noteWakes(consequences.notices)
                 if !state.hasInput, state.core.isUnused { (state.input, state.unread) = ([], 0..<0) }
             }
             return try body(&state)
@@ -270,7 +270,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         }
         if !state.core.hasEnded {
             // A thread reads by itself what there is, before it waits.
-            let leavesInput = state.hasInput && state.role.reader == .loop
+            let leavesInput = state.hasInput && isLoopReader
             if loop.isCurrent { watch(&state) } else if state.hasOutput || leavesInput { scheduleWork(&state) }
         }
         setTimer(&state)
@@ -327,7 +327,7 @@ extension HTTP2Link where Core: ~Copyable {
         while true {
             let step = work(onThreadAt: point)
             if case .leaves = step {
-                state.withLock { $0.role.leaveToLoop(threadAt: point) }
+                role.withLock { $0.leaveToLoop(threadAt: point) }
                 loop.execute { [self] in work() }
                 return nil
             }
@@ -343,17 +343,27 @@ extension HTTP2Link where Core: ~Copyable {
         }
     }
 
+    private var isLoopReader: Bool { role.withLock { $0.reader == .loop } }
+
+    private func noteWakes(_ notices: [Core.Notice]) {
+        if notices.isEmpty { return }
+        role.withLock { role in
+            for notice in notices { if let point = wakes(notice) { role.wakes(point) } }
+        }
+    }
+
     /// A thread that has waited at its point goes on.
-    final func threadGoesOn(at point: WaitPoint) { state.withLock { $0.role.threadGoesOn(at: point) } }
+    final func threadGoesOn(at point: WaitPoint) { role.withLock { $0.threadGoesOn(at: point) } }
 
     /// A task or a callback is about to wait at the point of a message.
     final func taskWaits(at point: WaitPoint) {
-        if state.withLock({ $0.role.taskWaits(at: point) }) { loop.execute { [self] in work() } }
+        if role.withLock({ $0.taskWaits(at: point) }) { loop.execute { [self] in work() } }
     }
 
     private func beginReading(at point: WaitPoint) -> Bool {
-        state.withLock { state in
-            guard case .reads(let insteadOfLoop) = state.role.threadWaits(at: point) else { return false }
+        // Under the lock of the state, so that the loop does not begin to watch meanwhile.
+        state.withLock { _ in
+            guard case .reads(let insteadOfLoop) = role.withLock({ $0.threadWaits(at: point) }) else { return false }
             if insteadOfLoop {
                 input.unwatch(.reader, self)
                 // Otherwise each packet would wake the loop.
@@ -381,7 +391,7 @@ extension HTTP2Link where Core: ~Copyable {
     }
 
     private func stopReading(_ wake: BlockedWake) -> BlockedWake {
-        switch state.withLock({ $0.role.readerGoesOn() }) {
+        switch role.withLock({ $0.readerGoesOn() }) {
         case .loop: loop.execute { [self] in work() }
         case .nobody(let point, let looks):
             if looks { loop.executeDeferred { [weak self] in self?.look() } }
@@ -392,7 +402,7 @@ extension HTTP2Link where Core: ~Copyable {
 
     /// Looks whether anybody waits for input. On the loop's thread.
     private func look() {
-        let (looksAgain, reader) = state.withLock { ($0.role.loopLooks(), $0.role.reader) }
+        let (looksAgain, reader) = role.withLock { ($0.loopLooks(), $0.reader) }
         if looksAgain {
             loop.schedule(at: .now + HTTP2Link.unreadTime) { [weak self] in self?.look() }
         } else if reader == .loop {
