@@ -49,6 +49,8 @@ final class TLSEndpoint {
     private var hasFinished = false
     private var hasReadEnd = false
     private var cachedInformation: TLSInformation?
+    /// The channel binding to the server's certificate, once it has been asked for. Its value is nil if there is none.
+    var cachedServerEndPoint: [UInt8]??
 
     init(
         _ configuration: borrowing TLSConfiguration, _ context: TLSContext, _ peer: TLSPeer, over lower: Engine

@@ -117,8 +117,13 @@ package final class TLSTransport: StreamTransport {
 }
 
 extension TLSEndpoint {
+    /// Computed once: the hash of a certificate costs as much as a small request.
     fileprivate var serverEndPointBinding: [UInt8]? {
-        information.flatMap { _ in ChannelBinding.serverEndPoint(ssl, isServer: context.configuration.role == .server) }
+        if information != nil, cachedServerEndPoint == nil {
+            cachedServerEndPoint = .some(
+                ChannelBinding.serverEndPoint(ssl, isServer: context.configuration.role == .server))
+        }
+        return cachedServerEndPoint ?? nil
     }
 
     fileprivate var exporterBinding: [UInt8]? {
