@@ -153,7 +153,7 @@ extension Attack {
     }
 
     /// Runs an operation several times at once; throws if all of them have failed.
-    private static func crowd(_ count: Int, _ operation: @escaping @Sendable () async throws -> Void) async throws {
+    static func crowd(_ count: Int, _ operation: @escaping @Sendable () async throws -> Void) async throws {
         let failures = await withTaskGroup { group in
             for _ in 0..<count {
                 group.addTask { () -> (any Error)? in

@@ -69,7 +69,7 @@ public struct Attack: Sendable {
     }
 
     /// All rows.
-    public static let all = tls + http + logins + proxies + servers + ftp + names + discovery
+    public static let all = tls + http + http2 + logins + proxies + servers + ftp + names + discovery
 
     /// Whether the victim needs a separate host, which only root can make.
     public var needsWire: Bool {

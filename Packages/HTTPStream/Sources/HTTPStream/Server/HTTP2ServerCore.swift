@@ -64,7 +64,7 @@ extension HTTP2Limits {
     /// The limits of a client's connection.
     init(of configuration: HTTPServer.Configuration) {
         self.init(of: configuration.limits)
-        maximumConcurrentStreams = min(max(configuration.maximumStreamsPerConnection, 1), 1 << 14)
+        maximumConcurrentStreams = configuration.maximumStreamsPerConnection
         initialStreamWindow = 64 * 1024
         maximumStreamWindow = 1 << 20
         connectionWindowReserve = 64 * 1024

@@ -54,7 +54,8 @@ public final class HTTPServer: Sendable {
 
     /// Makes a server of sockets that are listening already.
     ///
-    /// - Throws: as `StreamListener`; `EINVAL` for a property of `connections` that the configuration decides.
+    /// - Throws: as `StreamListener`; `EINVAL` for a property of `connections` that the configuration decides, and for settings that
+    ///   contradict each other or are out of their range.
     public convenience init(
         sockets: [Socket], configuration: Configuration = Configuration()
     ) throws(StreamError) {
@@ -96,6 +97,9 @@ public final class HTTPServer: Sendable {
             connections.tls = tls
         }
         connections.properties[.writeTimeout] = configuration.writeTimeout
+        guard Configuration.streamsPerConnection.contains(configuration.maximumStreamsPerConnection) else {
+            throw .outOfRange("maximumStreamsPerConnection", Configuration.streamsPerConnection)
+        }
         if configuration.acceptsPriorKnowledge, configuration.versions == .http1 || connections.tls != nil {
             throw .serverDecides("acceptsPriorKnowledge", instead: "HTTPServer.Configuration: versions")
         }
@@ -196,10 +200,11 @@ extension HTTPServer {
         /// and with TLS, where the client negotiates. The former `Upgrade: h2c` is never accepted.
         public var acceptsPriorKnowledge = false
 
-        /// The maximum number of requests at the same time on a connection of HTTP/2. Default 100; from 1 to 16,384, others have the effect of the
-        /// nearest of these. The server refuses others
-        /// before a handler sees them, and their client may send them again.
+        /// The maximum number of requests at the same time on a connection of HTTP/2. Default 100; at least 1, at most 16,384. The server refuses
+        /// others before a handler sees them, and their client may send them again.
         public var maximumStreamsPerConnection = 100
+
+        static let streamsPerConnection = 1...16_384
 
         /// Whether the first bytes of a client without TLS may be those of HTTP/2.
         var acceptsUnnegotiatedHTTP2: Bool {

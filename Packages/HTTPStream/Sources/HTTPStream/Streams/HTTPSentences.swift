@@ -96,6 +96,13 @@ extension StreamError {
                 property, instead))
     }
 
+    static func outOfRange(_ setting: String, _ range: ClosedRange<Int>) -> StreamError {
+        StreamError(
+            posix: 22,  // EINVAL
+            Sentence(
+                "server.range", "%1 must be from %2 to %3.", setting, "\(range.lowerBound)", "\(range.upperBound)"))
+    }
+
     static let lengthNeeded = http(
         .badURL,
         Sentence(

@@ -549,15 +549,44 @@ import Testing
 
     @Test("settings that contradict each other are refused")
     func contradictions() throws {
-        var configuration = HTTPServer.Configuration()
-        configuration.versions = .http1
-        configuration.acceptsPriorKnowledge = true
-        #expect(throws: StreamError.self) { try HTTPServer(port: 0, isLocal: true, configuration: configuration) }
-        configuration.acceptsPriorKnowledge = false
-        var tls = try TestIdentity.server()
-        tls.applicationProtocols = ["h2"]
-        configuration.connections.tls = tls
-        #expect(throws: StreamError.self) { try HTTPServer(port: 0, isLocal: true, configuration: configuration) }
+        /// Whether a server refuses the default configuration with these changes.
+        func isRefused(_ change: (inout HTTPServer.Configuration) throws -> Void) throws -> Bool {
+            var configuration = HTTPServer.Configuration()
+            try change(&configuration)
+            do throws(StreamError) {
+                _ = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
+            } catch {
+                return error.isPOSIX(22)  // EINVAL
+            }
+            return false
+        }
+        func tls(offering protocols: [String]) throws -> TLSConfiguration {
+            var tls = try TestIdentity.server()
+            tls.applicationProtocols = protocols
+            return tls
+        }
+        #expect(
+            try isRefused {
+                $0.versions = .http1
+                $0.acceptsPriorKnowledge = true
+            })
+        #expect(
+            try isRefused {
+                $0.connections.tls = try TestIdentity.server()
+                $0.acceptsPriorKnowledge = true
+            })
+        #expect(
+            try isRefused {
+                $0.versions = .http1
+                $0.connections.tls = try tls(offering: ["h2"])
+            })
+        #expect(
+            try isRefused {
+                $0.versions = .http2
+                $0.connections.tls = try tls(offering: ["http/1.1"])
+            })
+        for number in [0, -1, 16_385] { #expect(try isRefused { $0.maximumStreamsPerConnection = number }) }
+        for number in [1, 16_384] { #expect(try !isRefused { $0.maximumStreamsPerConnection = number }) }
     }
 
     private static func run(

@@ -8,7 +8,7 @@ Prints "ready PORT…" once it can be reached or is about to attack, then one li
     lived SECONDS    the victim kept a connection of this peer for so long; printed when that is longer than before
     done             the budget of --bytes is used up
 
-MODE is a name of one of the tables in http_peers.py, ftp_peers.py, datagram_peers.py, clients.py and http2_clients.py. --bytes bounds what one
+MODE is a name of one of the tables in http_peers.py, ftp_peers.py, datagram_peers.py, clients.py, http2_clients.py and http2_peers.py. --bytes bounds what one
 connection is sent (the small rows of the tests); without it, only the victim ends the attack. --port is the victim's, for the
 attacks on servers.
 """
@@ -148,10 +148,11 @@ def main():
     import datagram_peers
     import ftp_peers
     import http2_clients
+    import http2_peers
     import http_peers
 
     modes = {}
-    for module in (http_peers, ftp_peers, datagram_peers, clients, http2_clients):
+    for module in (http_peers, ftp_peers, datagram_peers, clients, http2_clients, http2_peers):
         modes.update(module.MODES)
     if options.mode not in modes:
         sys.exit(f"hostile.py: no mode '{options.mode}'")
