@@ -31,10 +31,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPMessageTests",
-            dependencies: [
-                "HTTPMessage",
-                .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["HTTPTypes"])),
-            ],
+            dependencies: ["HTTPMessage"],
             swiftSettings: settings
         ),
     ],

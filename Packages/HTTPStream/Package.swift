@@ -94,10 +94,6 @@ let package = Package(
                 "HTTPStream",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
-                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["ServiceLifecycle"])),
-                .product(
-                    name: "ServiceLifecycle", package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])),
                 .product(name: "StreamKit", package: "StreamKit"),
             ],
             swiftSettings: settings
@@ -108,12 +104,6 @@ let package = Package(
                 "HTTPStreamTesting",
                 "HTTPServerKit",
                 "HTTPStream",
-                .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["HTTPTypes"])),
-                .product(
-                    name: "InMemoryTracing", package: "swift-distributed-tracing",
-                    condition: .when(traits: ["Tracing"])),
-                .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
-                .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
             ],
             swiftSettings: settings
         ),

@@ -111,8 +111,6 @@ let package = Package(
                 .product(name: "RunLoopDelivery", package: "EventLoops"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "HostResolverTesting", package: "HostResolver"),
-                .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["Logging"])),
-                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
             ],
             swiftSettings: settings
         ),

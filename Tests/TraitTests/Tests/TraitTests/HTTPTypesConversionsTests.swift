@@ -1,10 +1,9 @@
-#if HTTPTypes
 import HTTPMessage
 import HTTPTypes
 import Testing
 
 /// The conversions to and from apple/swift-http-types preserve messages, and no converted value can split a message.
-struct HTTPTypesTests {
+struct HTTPTypesConversionsTests {
     /// Parses a request without a body.
     private func request(_ text: String, leniency: HTTPLeniency = .strict) throws -> HTTPMessage.HTTPRequest {
         var parser = HeadParser(.request, leniency: leniency)
@@ -104,4 +103,3 @@ struct HTTPTypesTests {
         #expect(made.status.code == code)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if HTTPTypes
 import HTTPServerKit
 import HTTPStreamTesting
 import HTTPTypes
@@ -41,4 +40,3 @@ import Testing
         await #expect(throws: StreamError.self) { try await session.load(request) }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if ServiceLifecycle
 import EventLoops
 import FoundationEssentials
 import HTTPServerKit
@@ -28,4 +27,3 @@ import Testing
         try await running
     }
 }
-#endif

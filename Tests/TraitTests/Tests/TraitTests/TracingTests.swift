@@ -1,4 +1,3 @@
-#if Tracing
 import FoundationEssentials
 import HTTPServerKit
 import HTTPStreamTesting
@@ -90,4 +89,3 @@ import Tracing
         #expect(attribute("url.path", of: request) == "/page")
     }
 }
-#endif

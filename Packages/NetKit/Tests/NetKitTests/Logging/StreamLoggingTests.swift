@@ -1,21 +1,34 @@
 #if Logging
 import EventLoops
 import HostResolver
-import HostResolverTesting
 import InMemoryLogging
 import Logging
+import NetKit
 import Testing
 
 @testable import StreamKit
 
 /// A stream's log messages, with the trait `Logging`.
-@Suite(.timeLimit(.minutes(5))) struct LoggingTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamLoggingTests {
     private let log = InMemoryLogHandler()
 
     private var logger: Logger {
         var logger = Logger(label: "test") { [log] _ in log }
         logger.logLevel = .trace
         return logger
+    }
+
+    /// A server on this machine that serves each client with a script.
+    private func server(_ script: @escaping @Sendable (StreamPair) async throws -> Void = { _ in }) throws
+        -> StreamListener
+    {
+        let listener = try StreamListener(address: .ip(.v4(.loopback), port: 0))
+        Task { try await listener.run { client in try? await script(client) } }
+        return listener
+    }
+
+    private func address(of listener: StreamListener) throws -> SocketAddress {
+        .ip(.v4(.loopback), port: try #require(listener.port))
     }
 
     /// Opens the stream, and returns its log messages with their levels.
@@ -31,8 +44,9 @@ import Testing
 
     @Test("a refusing address is logged at info, the connected one at debug, with metadata")
     func addresses() async throws {
-        let listener = try Listener(.ip(.v4(.loopback), port: 0))
-        let open = listener.address
+        let listener = try server()
+        defer { listener.stop(within: .zero) }
+        let open = try address(of: listener)
         let closed = SocketAddress.ip(.v4(.loopback), port: 1)
         let lines = try await messages(StreamPair(addresses: [closed, open], name: "www.test"))
         try #require(lines.count == 2, "\(lines)")
@@ -48,61 +62,62 @@ import Testing
 
     @Test("a failed lookup")
     func lookup() async throws {
-        let resolver = ScriptedResolver()
-        resolver.script("nowhere.test", [.fail(.hostNotFound)])
         let pair = StreamPair(host: "nowhere.test", port: 80)
-        try pair.set(.resolver, to: resolver)
+        try pair.set(.resolver, to: ResolverWithoutHosts())
         let lines = try await messages(pair)
         #expect(lines.count == 1 && lines[0].hasPrefix("info lookup nowhere.test: "), "\(lines)")
     }
 
     @Test("a proxy and its connection, once each, and never the password")
     func proxy() async throws {
-        let proxy = try FakeProxy { connection in
-            try connection.expect([5, 2, 0, 2])
-            try connection.send([5, 2])
-            try connection.expect([1, 3] + Array("joe".utf8) + [6] + Array("hidden".utf8))
-            try connection.send([1, 0])
-            _ = try connection.read(4)
-            _ = try connection.read(Int(try connection.read(1)[0]) + 2)
-            try connection.send([5, 0, 0, 1, 127, 0, 0, 1, 0, 9])
+        let proxy = try server { client in
+            guard try await client.input.readExactly(4) == [5, 2, 0, 2] else { return }
+            try await client.output.writeAll([5, 2])
+            guard try await client.input.readExactly(12) == [1, 3] + Array("joe".utf8) + [6] + Array("hidden".utf8)
+            else { return }
+            try await client.output.writeAll([1, 0])
+            _ = try await client.input.readExactly(5 + 8 + 2)
+            try await client.output.writeAll([5, 0, 0, 1, 127, 0, 0, 1, 0, 9])
         }
+        defer { proxy.stop(within: .zero) }
+        let port = try #require(proxy.port)
         let pair = StreamPair(host: "www.test", port: 80)
-        let socks = SOCKSProxy(host: "127.0.0.1", port: proxy.port, user: "joe", password: "hidden")
+        let socks = SOCKSProxy(host: "127.0.0.1", port: port, user: "joe", password: "hidden")
         try pair.set(.proxies, to: [ProxyRoute(socks)])
         let lines = try await messages(pair)
-        await proxy.finished()
         try #require(lines.count == 2, "\(lines)")
-        #expect(lines[0] == "debug connect 127.0.0.1:\(proxy.port): connected")
-        #expect(lines[1].hasPrefix("debug SOCKS5 proxy 127.0.0.1:\(proxy.port): connected to www.test:80"))
+        #expect(lines[0] == "debug connect 127.0.0.1:\(port): connected")
+        #expect(lines[1].hasPrefix("debug SOCKS5 proxy 127.0.0.1:\(port): connected to www.test:80"))
         #expect(!"\(log.entries)".contains("hidden") && !"\(log.entries)".contains("joe"))
     }
 
     @Test("a failed handshake")
     func handshake() async throws {
-        let server = try FakeProxy { connection in
-            _ = connection.readSome()
-            try connection.send(Array("220 no TLS here\r\n".utf8))
-            _ = connection.readSome()
+        let server = try server { client in
+            _ = try await client.input.read(upTo: 1000)
+            try await client.output.writeAll(Array("220 no TLS here\r\n".utf8))
+            _ = try await client.input.read(upTo: 1000)
         }
-        let pair = StreamPair(address: server.listener.address)
+        defer { server.stop(within: .zero) }
+        let pair = StreamPair(address: try address(of: server))
         try pair.set(.tls, to: TLSConfiguration())
         let lines = try await messages(pair)
         #expect(lines.count == 2 && lines[1].hasPrefix("info TLS "), "\(lines)")
-        await server.finished()
     }
 
     @Test("nothing below the logger's level, and nothing without a logger")
     func levels() async throws {
-        let listener = try Listener(.ip(.v4(.loopback), port: 0))
-        let pair = StreamPair(address: listener.address)
+        let listener = try server()
+        defer { listener.stop(within: .zero) }
+        let address = try address(of: listener)
+        let pair = StreamPair(address: address)
         var logger = logger
         logger.logLevel = .info
         try pair.set(.logger, to: logger)
         try pair.open()
         try await pair.input.opened()
         #expect(throws: StreamError.self) { try pair.set(.logger, to: logger) }
-        let silent = StreamPair(address: listener.address)
+        let silent = StreamPair(address: address)
         try silent.open()
         try await silent.input.opened()
         #expect(log.entries == [])
@@ -171,6 +186,26 @@ import Testing
         log.resume()
         logger.info("at once")
         #expect(lines.count == 5)
+    }
+}
+
+private struct ResolverWithoutHosts: Resolver {
+    func start(_ request: AddressRequest, _ handler: @escaping @Sendable (AddressEvent) -> Void) -> LookupToken {
+        EventLoop.shared.execute { handler(.finished(.hostNotFound)) }
+        return LookupToken { true }
+    }
+}
+
+extension ReadStream {
+    /// Reads exactly so many bytes, or fewer at the end.
+    fileprivate func readExactly(_ count: Int) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let more = try await read(upTo: count - bytes.count)
+            if more.isEmpty { break }
+            bytes += more
+        }
+        return bytes
     }
 }
 #endif

@@ -1,4 +1,3 @@
-#if Metrics
 import FoundationEssentials
 import HTTPServerKit
 import HTTPStreamTesting
@@ -48,4 +47,3 @@ import Testing
         #expect(try backend.expectRecorder("http.server.response.body.size", dimensions).values == [3, 4])
     }
 }
-#endif
