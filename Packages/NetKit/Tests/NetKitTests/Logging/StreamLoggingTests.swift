@@ -191,7 +191,7 @@ import Testing
 
 private struct ResolverWithoutHosts: Resolver {
     func start(_ request: AddressRequest, _ handler: @escaping @Sendable (AddressEvent) -> Void) -> LookupToken {
-        EventLoop.shared.execute { handler(.finished(.hostNotFound)) }
+        EventLoop.shared.execute { handler(.finished(ResolverError(.hostNotFound))) }
         return LookupToken { true }
     }
 }
