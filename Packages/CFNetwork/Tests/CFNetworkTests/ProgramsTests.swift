@@ -24,7 +24,7 @@ struct ProgramsTests {
         case proxies, proxyScripts, diagnostics
         case ftpTransfers, ftpEvents, ftpListing
         case keychain, keychainService, items, keychainMistakes, keychainMemory, keychainThreads
-        case certificates, trust, identity, trustThreads
+        case certificates, trust, policies, identity, trustThreads
         case storeKeys, store, storeChanges, reachability, reachabilityEvents, scheduleThreads
         case mistakes
 
@@ -75,6 +75,7 @@ struct ProgramsTests {
                 case .keychainThreads: CFNetworkKeychainThreadsProgram()
                 case .certificates: CFNetworkCertificatesProgram()
                 case .trust: CFNetworkTrustProgram()
+                case .policies: CFNetworkPoliciesProgram()
                 case .identity: CFNetworkIdentityProgram()
                 case .trustThreads: CFNetworkTrustThreadsProgram()
                 case .storeKeys: CFNetworkStoreKeysProgram()

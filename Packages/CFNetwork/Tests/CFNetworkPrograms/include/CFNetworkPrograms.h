@@ -152,6 +152,9 @@ const char *_Nullable CFNetworkCertificatesProgram(void);
 /// Verdicts about certificates.
 const char *_Nullable CFNetworkTrustProgram(void);
 
+/// Verdicts for one policy and for several, compared with those of openssl(1).
+const char *_Nullable CFNetworkPoliciesProgram(void);
+
 /// Identities of bundles, and streams with them.
 const char *_Nullable CFNetworkIdentityProgram(void);
 
