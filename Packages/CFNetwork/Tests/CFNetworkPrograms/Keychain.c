@@ -1,5 +1,6 @@
 #include "CFNetworkPrograms.h"
 #include "Check.h"
+#include "Keychain.h"
 #include <Security/Security.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,14 +13,14 @@
 #include <unistd.h>
 
 /// Makes the keychain an empty file of this process. Returns the folder.
-static char *useOwnKeychain(void) {
+char *useOwnKeychain(void) {
     static char folder[] = "/tmp/cfnetwork-keychain-XXXXXX";
     setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent", 1);
     setenv("XDG_DATA_HOME", mkdtemp(folder), 1);
     return folder;
 }
 
-static void removeKeychain(const char *folder) {
+void removeKeychain(const char *folder) {
     char command[128];
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     if (system(command) != 0) abort();
