@@ -17,6 +17,7 @@ static UInt32 number;
 
 static CFDataRef data;
 static CFMutableDictionaryRef attributes;
+static CFDictionaryRef changes;
 static SCDynamicStoreRef store;
 static SCNetworkReachabilityRef target;
 static SecCertificateRef certificate;
@@ -68,8 +69,8 @@ enum { OPTIONAL, REQUIRED };
     ROW(SecPKCS12Import, options, (data, object, OUT(CFArrayRef *)), isCFDictionary, OPTIONAL, errSecParam) \
     ROW(SecItemAdd, attributes, (object, OUT(CFTypeRef *)), isCFDictionary, REQUIRED, errSecParam) \
     ROW(SecItemCopyMatching, query, (object, OUT(CFTypeRef *)), isCFDictionary, REQUIRED, errSecParam) \
-    ROW(SecItemUpdate, query, (object, NULL), isCFDictionary, REQUIRED, errSecParam) \
-    ROW(SecItemUpdate, attributesToUpdate, (NULL, object), isCFDictionary, REQUIRED, errSecParam) \
+    ROW(SecItemUpdate, query, (object, changes), isCFDictionary, REQUIRED, errSecParam) \
+    ROW(SecItemUpdate, attributesToUpdate, (attributes, object), isCFDictionary, REQUIRED, errSecParam) \
     ROW(SecItemDelete, query, (object), isCFDictionary, REQUIRED, errSecParam) \
     ROW(SecKeychainAddInternetPassword, keychain, ((SecKeychainRef)object, 1, "a", 0, NULL, 1, "b", 0, NULL, 0, 0, 0, 1, "c", OUT(SecKeychainItemRef *)), isNothing, OPTIONAL, errSecInvalidKeychain) \
     ROW(SecKeychainFindInternetPassword, keychainOrArray, (object, 1, "a", 0, NULL, 0, NULL, 0, NULL, 0, 0, 0, NUMBER, NULL, OUT(SecKeychainItemRef *)), isNothing, OPTIONAL, errSecInvalidKeychain) \
@@ -284,12 +285,13 @@ const char *CFNetworkMistakesProgram(const UInt8 *bytes, CFIndex count) {
     CFDictionarySetValue(attributes, kSecClass, kSecClassInternetPassword);
     CFDictionarySetValue(attributes, kSecAttrServer, CFSTR("y"));
     CFDictionarySetValue(attributes, kSecAttrAccount, CFSTR("y"));
+    changes = CFDictionaryCreate(NULL, NULL, NULL, 0, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks);
+    CHECK(SCNetworkReachabilityScheduleWithRunLoop(target, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode));
     int seven = 7;
     const CFTypeRef objects[] = {
         NULL, data, certificate, trust, store, target, item, search, SecPolicyCreateBasicX509(), CFSTR("a string"), kCFBooleanTrue, kCFNull,
         CFNumberCreate(NULL, kCFNumberIntType, &seven), CFDateCreate(NULL, 0), CFArrayCreate(NULL, NULL, 0, &kCFTypeArrayCallBacks),
-        CFDictionaryCreate(NULL, NULL, NULL, 0, &kCFTypeDictionaryKeyCallBacks, &kCFTypeDictionaryValueCallBacks),
-        CFURLCreateWithString(NULL, CFSTR("http://a/"), NULL), CFHTTPMessageCreateEmpty(NULL, TRUE), CFHostCreateWithName(NULL, CFSTR("localhost")),
+        changes, CFURLCreateWithString(NULL, CFSTR("http://a/"), NULL), CFHTTPMessageCreateEmpty(NULL, TRUE), CFHostCreateWithName(NULL, CFSTR("localhost")),
         CFErrorCreate(NULL, kCFErrorDomainPOSIX, 1, NULL)};
     for (int row = 0; row < rowCount; row++) {
         for (size_t index = 0; index < sizeof objects / sizeof *objects; index++) {
@@ -304,6 +306,7 @@ const char *CFNetworkMistakesProgram(const UInt8 *bytes, CFIndex count) {
         snprintf(failure, sizeof failure, "%s has another result in row %d of the pointers", names[rowCount + wrong], wrong);
         return failure;
     }
+    CHECK(SCNetworkReachabilityUnscheduleFromRunLoop(target, CFRunLoopGetCurrent(), kCFRunLoopDefaultMode));
     for (size_t index = 1; index < sizeof objects / sizeof *objects; index++) CFRelease(objects[index]);
     CFRelease(attributes);
     removeKeychain(folder);
