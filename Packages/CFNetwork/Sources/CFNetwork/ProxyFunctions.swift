@@ -9,8 +9,10 @@ public import Foundation
 /// `CFNetworkCopyProxiesForURL` returns, and the error if there is one; the list is then empty. It may be a closure with captures.
 public typealias CFProxyAutoConfigurationResultCallback = (UnsafeMutableRawPointer, CFArray, CFError?) -> Void
 
-/// Runs a script for a URL, and calls the callback once, on the run loop that the result is added to. To cancel, invalidate the
-/// source. The source refers to the context until the call.
+/// Runs a script as CFNetworkCopyProxiesForAutoConfigurationScript does, without waiting. The script is started when the source is added
+/// to a run loop; the callback is called there, once, and the source is then invalid. Invalidating it earlier ends the script.
+///
+/// Retains the context's pointer until the source is invalidated.
 public func CFNetworkExecuteProxyAutoConfigurationScript(
     _ proxyAutoConfigurationScript: CFString, _ targetURL: CFURL,
     _ cb: @escaping CFProxyAutoConfigurationResultCallback, _ clientContext: UnsafeMutablePointer<CFStreamClientContext>
@@ -21,8 +23,8 @@ public func CFNetworkExecuteProxyAutoConfigurationScript(
     }
 }
 
-/// Loads a script from an http, https or file URL and runs it, as `CFNetworkExecuteProxyAutoConfigurationScript` does. The error is
-/// `kCFErrorPACFileAuth` if the server requires a login.
+/// Loads a script from an http, https or file URL and runs it, as CFNetworkExecuteProxyAutoConfigurationScript does. The error is
+/// kCFErrorPACFileAuth if the server requires a login.
 public func CFNetworkExecuteProxyAutoConfigurationURL(
     _ proxyAutoConfigURL: CFURL, _ targetURL: CFURL, _ cb: @escaping CFProxyAutoConfigurationResultCallback,
     _ clientContext: UnsafeMutablePointer<CFStreamClientContext>

@@ -58,7 +58,8 @@ public func CFStreamCreatePairWithPeerSocketSignature(
     pair(readStream, writeStream) { CoreFoundation.CFStreamCreatePairWithPeerSocketSignature(alloc, signature, $0, $1) }
 }
 
-/// Creates the streams of a pair that the caller asks for.
+/// Creates a pair of streams to a port of a host: to its addresses if they are known, otherwise to its name, which is looked up when a
+/// stream is opened. A result that is not wanted is NULL. Both results are NULL for a port that is 0 or above 65535.
 public func CFStreamCreatePairWithSocketToCFHost(
     _ alloc: CFAllocator?, _ host: CFHost, _ port: Int32, _ readStream: UnsafeMutablePointer<Unmanaged<CFReadStream>?>?,
     _ writeStream: UnsafeMutablePointer<Unmanaged<CFWriteStream>?>?
@@ -66,7 +67,8 @@ public func CFStreamCreatePairWithSocketToCFHost(
     pair(readStream, writeStream) { CFNetworkC.CFStreamCreatePairWithSocketToCFHost(alloc, host, port, $0, $1) }
 }
 
-/// Creates the streams of a pair that the caller asks for.
+/// Creates a pair of streams to a service, which is resolved when a stream is opened, without a time limit. A result that is not wanted is
+/// NULL. Both results are NULL for a name, type or domain that no service has.
 public func CFStreamCreatePairWithSocketToNetService(
     _ alloc: CFAllocator?, _ service: CFNetService, _ readStream: UnsafeMutablePointer<Unmanaged<CFReadStream>?>?,
     _ writeStream: UnsafeMutablePointer<Unmanaged<CFWriteStream>?>?
@@ -312,7 +314,8 @@ public func CFWriteStreamCopyDispatchQueue(_ stream: CFWriteStream?) -> Dispatch
 
 // MARK: Functions of CFNetwork
 
-/// Sets the TLS versions of both streams of a pair. Returns false for a version that is not supported.
+/// Sets the security level of both streams of a pair, before or after they are opened; SSLv23 means the best level that both sides support.
+/// Returns whether both streams honour it: SSL 2 and SSL 3 are refused.
 @discardableResult
 public func CFSocketStreamPairSetSecurityProtocol(
     _ socketReadStream: CFReadStream?, _ socketWriteStream: CFWriteStream?,
@@ -322,14 +325,15 @@ public func CFSocketStreamPairSetSecurityProtocol(
     return CFNetworkC.CFSocketStreamPairSetSecurityProtocol(reader, writer, securityProtocol)
 }
 
-/// Sets whether a stream follows redirects, by kCFStreamPropertyHTTPShouldAutoredirect.
+/// Sets kCFStreamPropertyHTTPShouldAutoredirect. Declared by older systems.
 public func CFHTTPReadStreamSetRedirectsAutomatically(_ httpStream: CFReadStream?, _ shouldAutoRedirect: Bool) {
     if let object = object(httpStream) {
         CFNetworkC.CFHTTPReadStreamSetRedirectsAutomatically(object, shouldAutoRedirect)
     }
 }
 
-/// Creates a diagnosis of the streams of a connection, one of which may be nil.
+/// Creates a diagnosis of streams, which it retains: of their peer and their errors. Without a stream of this library, it is about the
+/// network of this machine.
 public func CFNetDiagnosticCreateWithStreams(
     _ alloc: CFAllocator?, _ readStream: CFReadStream?, _ writeStream: CFWriteStream?
 ) -> Unmanaged<CFNetDiagnostic> {

@@ -172,31 +172,66 @@ package final class TrustContent: ObjectContent {
         return evaluation.verdict
     }
 
+    /// The chain for each policy, all of which must be met.
+    ///
+    /// - Throws: the gravest failure, and of those that are equally grave, the first policy's.
     static func chains(
         of certificates: [Certificate], _ settings: Settings
     ) throws(StreamError) -> [[Certificate]] {
         var chains: [[Certificate]] = []
+        var gravest: StreamError?
         for policy in settings.policies {
-            var configuration = TLSConfiguration()
-            configuration.trust = TLSTrust(
-                includesSystemRoots: !settings.isAnchoredOnly, roots: settings.anchors)
-            configuration.verificationTime = settings.time
-            let (name, purpose): (String?, TLSConfiguration.CertificatePurpose) =
-                switch policy {
-                case .server(let name): (name, .server)
-                case .client(let name): (name, .client)
-                case .any: (nil, .any)
-                }
-            let isHostName = name.map { (try? HostName($0)) != nil } ?? true
-            configuration.peerName = isHostName ? name : nil
-            if configuration.peerName == nil { configuration.verification = .insecureNoNameCheck }
-            chains.append(try configuration.verifiedChain(of: certificates, for: purpose))
-            if let name, !isHostName {
-                throw StreamError(
-                    domain: .ssl, code: TLSFailure.hostNameMismatch.rawValue, sentence: .noHostName(name))
+            do throws(StreamError) {
+                chains.append(try chain(of: certificates, for: policy, settings))
+            } catch {
+                if gravest.map({ $0.trustGravity < error.trustGravity }) ?? true { gravest = error }
             }
         }
+        if let gravest { throw gravest }
         return chains
+    }
+
+    private static func chain(
+        of certificates: [Certificate], for policy: TrustPolicy, _ settings: Settings
+    ) throws(StreamError) -> [Certificate] {
+        var configuration = TLSConfiguration()
+        configuration.trust = TLSTrust(includesSystemRoots: !settings.isAnchoredOnly, roots: settings.anchors)
+        configuration.verificationTime = settings.time
+        let (name, purpose): (String?, TLSConfiguration.CertificatePurpose) =
+            switch policy {
+            case .server(let name): (name, .server)
+            case .client(let name): (name, .client)
+            case .any: (nil, .any)
+            }
+        let isHostName = name.map { (try? HostName($0)) != nil } ?? true
+        configuration.peerName = isHostName ? name : nil
+        if configuration.peerName == nil { configuration.verification = .insecureNoNameCheck }
+        let chain = try configuration.verifiedChain(of: certificates, for: purpose)
+        if let name, !isHostName {
+            throw StreamError(
+                domain: .ssl, code: TLSFailure.hostNameMismatch.rawValue, sentence: .noHostName(name))
+        }
+        return chain
+    }
+}
+
+/// What another name, time or set of roots can change about a failed evaluation.
+package enum TrustGravity: Comparable {
+    /// One of them may change the verdict.
+    case recoverable
+    /// None changes it: the certificate or its chain is defective or revoked.
+    case fatal
+    /// There is no verdict.
+    case unknown
+}
+
+extension StreamError {
+    package var trustGravity: TrustGravity {
+        switch tlsFailure {
+        case .certificateExpired, .certificateNotYetValid, .hostNameMismatch, .unknownRoot, .noRoot: .recoverable
+        case .certificateRevoked, .invalidChain, .badCertificate: .fatal
+        default: .unknown
+        }
     }
 }
 

@@ -236,13 +236,13 @@ public func SecTrustSetAnchorCertificates(_ trust: SecTrust?, _ anchorCertificat
     SecurityC.__SecTrustSetAnchorCertificates(trust, anchorCertificates.map { bridge($0) })
 }
 
-/// Sets the time of the evaluation; NULL for the present time.
+/// Sets the time of the evaluation; NULL for the present time. Fails with errSecParam for other objects, and for a date beyond 64 bits.
 public func SecTrustSetVerifyDate(_ trust: SecTrust?, _ verifyDate: NSDate?) -> OSStatus {
     SecurityC.__SecTrustSetVerifyDate(trust, verifyDate.map { bridge($0) })
 }
 
 /// The chain (CFArray of SecCertificateRef) from the certificate to the anchor, which is evaluated first if necessary. Of a certificate that is
-/// not trusted, the certificates that the object was created with. NULL for another object.
+/// not trusted, the certificates that the object was created with. With several policies, that for the last one. NULL for another object.
 public func SecTrustCopyCertificateChain(_ trust: SecTrust?) -> NSArray? {
     SecurityC.__SecTrustCopyCertificateChain(trust).map { bridge($0.takeRetainedValue()) }
 }

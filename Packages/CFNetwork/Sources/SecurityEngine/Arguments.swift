@@ -70,6 +70,22 @@ func cast<Object: AnyObject>(_ object: AnyObject) -> Object {
     Unmanaged<Object>.fromOpaque(Unmanaged.passUnretained(object).toOpaque()).takeUnretainedValue()
 }
 
+/// The pairs of a dictionary whose keys are strings. The values are the program's own objects: Foundation would make copies, and leave that of a
+/// password in memory.
+func pairs(_ object: AnyObject?) throws(Status) -> [(key: String, value: AnyObject)] {
+    guard let object, CFGetTypeID(object) == CFDictionaryGetTypeID() else { throw .parameter }
+    let dictionary: CFDictionary = cast(object)
+    var keys = [UnsafeRawPointer?](repeating: nil, count: CFDictionaryGetCount(dictionary))
+    var values = keys
+    CFDictionaryGetKeysAndValues(dictionary, &keys, &values)
+    return try zip(keys, values).map { (key, value) throws(Status) in
+        guard let key, let value else { throw .parameter }
+        let name = Unmanaged<AnyObject>.fromOpaque(key).takeUnretainedValue()
+        guard CFGetTypeID(name) == CFStringGetTypeID() else { throw .parameter }
+        return (string(cast(name)), Unmanaged<AnyObject>.fromOpaque(value).takeUnretainedValue())
+    }
+}
+
 /// The limits of what the keychain keeps.
 enum KeychainLimit {
     /// The maximum number of bytes of an attribute.

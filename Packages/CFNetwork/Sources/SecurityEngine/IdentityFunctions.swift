@@ -51,16 +51,15 @@ public func __SecPKCS12Import(
 }
 
 /// The pass-phrase of the options, which must not have another key.
-private func passphrase(_ options: AnyObject?) throws(Status) -> String? {
+private func passphrase(_ options: CFDictionary?) throws(Status) -> String? {
     guard let options else { return nil }
-    guard CFGetTypeID(options) == CFDictionaryGetTypeID(), let pairs = options as? [AnyHashable: Any] else {
-        throw .parameter
-    }
     var phrase: String?
-    for (key, value) in pairs {
-        guard key.base as? String == string(__kSecImportExportPassphrase), let text = value as? String,
-            !text.utf8.contains(0)
-        else { throw .parameter }
+    for (key, value) in try pairs(options) {
+        guard key == string(__kSecImportExportPassphrase), CFGetTypeID(value) == CFStringGetTypeID() else {
+            throw .parameter
+        }
+        let text = string(cast(value))
+        if text.utf8.contains(0) { throw .parameter }
         phrase = text
     }
     return phrase

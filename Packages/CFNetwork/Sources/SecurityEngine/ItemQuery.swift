@@ -45,22 +45,23 @@ struct ItemQuery {
     ///
     /// - Throws: `parameter` for an unknown key, or a value of another type; `noSuchClass` for another class.
     init(_ dictionary: AnyObject?, for use: Use) throws(Status) {
-        guard let dictionary, CFGetTypeID(dictionary) == CFDictionaryGetTypeID(),
-            let pairs = dictionary as? [AnyHashable: Any]
-        else { throw .parameter }
         var hasClass = false
-        for (key, value) in pairs {
-            guard let text = key.base as? String, let key = Key.all[text] else { throw .parameter }
+        for (name, value) in try pairs(dictionary) {
+            guard let key = Key.all[name] else { throw .parameter }
             switch (key, use) {
             case (.itemClass, .adding), (.itemClass, .matching), (.itemClass, .selecting):
                 guard try Self.text(value) == string(__kSecClassInternetPassword) else { throw .noSuchClass }
                 hasClass = true
             case (.data, .adding), (.data, .changing):
-                guard let data = value as? Data else { throw .parameter }
-                password = try KeychainLimit.verify(data)
+                guard CFGetTypeID(value) == CFDataGetTypeID() else { throw .parameter }
+                let data: CFData = cast(value)
+                password = try withExtendedLifetime(data) { () throws(Status) in
+                    try KeychainLimit.verify(
+                        UnsafeBufferPointer(start: CFDataGetBytePtr(data), count: CFDataGetLength(data)))
+                }
             case (.reference, .matching), (.reference, .selecting):
-                guard CFGetTypeID(value as AnyObject) == KeychainItem.typeID else { throw .parameter }
-                item = cast(value as AnyObject)
+                guard CFGetTypeID(value) == KeychainItem.typeID else { throw .parameter }
+                item = cast(value)
             case (.returnsData, .adding), (.returnsData, .matching): returnsData = try Self.flag(value)
             case (.returnsAttributes, .adding), (.returnsAttributes, .matching):
                 returnsAttributes = try Self.flag(value)
@@ -73,7 +74,7 @@ struct ItemQuery {
         guard hasClass || use == .changing else { throw .parameter }
     }
 
-    private mutating func set(_ attribute: Attribute, to value: Any) throws(Status) {
+    private mutating func set(_ attribute: Attribute, to value: AnyObject) throws(Status) {
         given.insert(attribute)
         switch attribute {
         case .server: attributes.server = PasswordAttributes(server: try Self.text(value)).server
@@ -107,40 +108,37 @@ struct ItemQuery {
         }
     }
 
-    private static func text(_ value: Any) throws(Status) -> String {
-        guard let text = value as? String else { throw .parameter }
-        return try KeychainLimit.verify(text)
+    private static func text(_ value: AnyObject) throws(Status) -> String {
+        guard CFGetTypeID(value) == CFStringGetTypeID() else { throw .parameter }
+        return try KeychainLimit.verify(string(cast(value)))
     }
 
-    private static func nonEmpty(_ value: Any) throws(Status) -> String? {
+    private static func nonEmpty(_ value: AnyObject) throws(Status) -> String? {
         let text = try text(value)
         return text.isEmpty ? nil : text
     }
 
     // For Foundation, a CFBoolean is a number as well, and a CFNumber a flag.
 
-    private static func flag(_ value: Any) throws(Status) -> Bool {
-        guard CFGetTypeID(value as AnyObject) == CFBooleanGetTypeID(), let flag = value as? NSNumber else {
+    private static func flag(_ value: AnyObject) throws(Status) -> Bool {
+        guard CFGetTypeID(value) == CFBooleanGetTypeID(), let flag = value as? NSNumber else {
             throw .parameter
         }
         return flag.boolValue
     }
 
-    private static func number(_ value: Any) throws(Status) -> Int {
-        guard CFGetTypeID(value as AnyObject) == CFNumberGetTypeID(), let number = value as? NSNumber,
+    private static func number(_ value: AnyObject) throws(Status) -> Int {
+        guard CFGetTypeID(value) == CFNumberGetTypeID(), let number = value as? NSNumber,
             let integer = Int(exactly: number)
         else { throw .parameter }
         return integer
     }
 
-    private static func limit(_ value: Any) throws(Status) -> Int? {
-        switch value as? String {
-        case string(__kSecMatchLimitOne): return nil
-        case string(__kSecMatchLimitAll): return .max
-        default:
-            let count = try number(value)
-            guard count >= 1 else { throw .parameter }
-            return count
-        }
+    private static func limit(_ value: AnyObject) throws(Status) -> Int? {
+        if CFEqual(value, __kSecMatchLimitOne) { return nil }
+        if CFEqual(value, __kSecMatchLimitAll) { return .max }
+        let count = try number(value)
+        guard count >= 1 else { throw .parameter }
+        return count
     }
 }

@@ -152,11 +152,10 @@ extension StreamError {
     }
 
     fileprivate var trustResult: SecTrustResultType {
-        switch tlsFailure {
-        case .certificateExpired, .certificateNotYetValid, .hostNameMismatch, .unknownRoot, .noRoot:
-            .recoverableTrustFailure
-        case .certificateRevoked, .invalidChain, .badCertificate: .fatalTrustFailure
-        default: .otherError
+        switch trustGravity {
+        case .recoverable: .recoverableTrustFailure
+        case .fatal: .fatalTrustFailure
+        case .unknown: .otherError
         }
     }
 }

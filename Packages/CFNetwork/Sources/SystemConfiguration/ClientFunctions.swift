@@ -17,7 +17,9 @@ public typealias SCNetworkReachabilityCallBack = (
     SCNetworkReachability, SCNetworkReachabilityFlags, UnsafeMutableRawPointer?
 ) -> Void
 
-/// The pointer that is passed to the callback of a session, with the functions that retain, release and describe it.
+/// The pointer that is passed to the callback of a session, with the functions that retain, release and describe it. They may be called on
+/// any thread. If the library is looking for changes when the program releases the session, it releases the pointer when it has finished,
+/// soon after and on a thread of its own.
 public struct SCDynamicStoreContext {
     /// The version, which is 0.
     public var version: CFIndex
@@ -46,11 +48,12 @@ public struct SCDynamicStoreContext {
     public init() { self.init(version: 0, info: nil, retain: nil, release: nil, copyDescription: nil) }
 }
 
-/// The pointer that is passed to the callback of a target, with the functions that retain, release and describe it.
+/// The pointer that is passed to the callback of a target, with the functions that retain, release and describe it. They are called as those of
+/// ``SCDynamicStoreContext``.
 public typealias SCNetworkReachabilityContext = SCDynamicStoreContext
 
-/// Creates a session with the name of the program, and retains the context's pointer until the session is deallocated. Without a
-/// callback, the session only reads.
+/// Creates a session with the name of the program, and retains the context's pointer until the session is deallocated, or soon after: see
+/// SCDynamicStoreContext. The callback may be NULL for a session that only reads. Returns NULL, with kSCStatusInvalidArgument, unless the name is a string.
 public func SCDynamicStoreCreate(
     _ allocator: CFAllocator?, _ name: NSString?, _ callout: SCDynamicStoreCallBack?,
     _ context: UnsafeMutablePointer<SCDynamicStoreContext>?
@@ -70,7 +73,7 @@ public func SCDynamicStoreCreate(
     }
 }
 
-/// Creates a session as `SCDynamicStoreCreate` does. The options have no effect.
+/// Creates a session as SCDynamicStoreCreate does. The options, a dictionary or NULL (kSCDynamicStoreUseSessionKeys), have no effect.
 public func SCDynamicStoreCreateWithOptions(
     _ allocator: CFAllocator?, _ name: NSString?, _ storeOptions: NSDictionary?, _ callout: SCDynamicStoreCallBack?,
     _ context: UnsafeMutablePointer<SCDynamicStoreContext>?
@@ -78,8 +81,8 @@ public func SCDynamicStoreCreateWithOptions(
     SCDynamicStoreCreate(allocator, name, callout, context)
 }
 
-/// Sets the callback; nil removes it. Retains the context's pointer, and releases it when the callback is replaced or removed, or the
-/// target is deallocated.
+/// Sets the callback; NULL removes it. Retains the context's pointer, and releases it when the callback is replaced or removed, or the
+/// target is deallocated, or soon after: see SCNetworkReachabilityContext.
 @discardableResult
 public func SCNetworkReachabilitySetCallback(
     _ target: SCNetworkReachability?, _ callout: SCNetworkReachabilityCallBack?,
@@ -101,15 +104,15 @@ public func SCNetworkReachabilitySetCallback(
     }
 }
 
-/// Calls the session's callback on a queue; nil ends the calls. Returns false, with `kSCStatusNotifierActive`, if the session has another
-/// queue, or a source of a run loop.
+/// Calls the session's callback on a dispatch queue; NULL ends the calls. On that queue, none follows when the function has returned. Returns
+/// FALSE with kSCStatusNotifierActive if the session has another queue, or a source of a run loop.
 @discardableResult
 public func SCDynamicStoreSetDispatchQueue(_ store: SCDynamicStore?, _ queue: DispatchQueue?) -> Bool {
     setQueue(of: store, to: queue.map { QueueTarget($0) })
 }
 
-/// Calls the target's callback on a queue; nil ends the calls. Returns false, with `kSCStatusInvalidArgument`, if the target has
-/// another queue, or is scheduled on a run loop.
+/// Calls the callback on a dispatch queue; NULL ends the calls. Refused with kSCStatusInvalidArgument if the target has another queue, or is
+/// scheduled on a run loop.
 @discardableResult
 public func SCNetworkReachabilitySetDispatchQueue(_ target: SCNetworkReachability?, _ queue: DispatchQueue?) -> Bool {
     setQueue(of: target, to: queue.map { QueueTarget($0) })

@@ -53,25 +53,25 @@ public func SCDynamicStoreCopyNotifiedKeys(_ store: SCDynamicStore?) -> NSArray?
     SystemConfigurationC.__SCDynamicStoreCopyNotifiedKeys(store).map { bridge($0.takeRetainedValue()) }
 }
 
-/// Returns FALSE with kSCStatusAccessError: the values are the system's.
+/// Returns FALSE: with kSCStatusInvalidArgument for an argument of another type, else with kSCStatusAccessError, since the values are the system's.
 @discardableResult
 public func SCDynamicStoreAddValue(_ store: SCDynamicStore?, _ key: NSString?, _ value: CFPropertyList?) -> Bool {
     SystemConfigurationC.__SCDynamicStoreAddValue(store, key.map { bridge($0) }, value)
 }
 
-/// Returns FALSE with kSCStatusAccessError: the values are the system's.
+/// Returns FALSE: with kSCStatusInvalidArgument for an argument of another type, else with kSCStatusAccessError, since the values are the system's.
 @discardableResult
 public func SCDynamicStoreAddTemporaryValue(_ store: SCDynamicStore?, _ key: NSString?, _ value: CFPropertyList?)
     -> Bool
 { SystemConfigurationC.__SCDynamicStoreAddTemporaryValue(store, key.map { bridge($0) }, value) }
 
-/// Returns FALSE with kSCStatusAccessError: the values are the system's.
+/// Returns FALSE: with kSCStatusInvalidArgument for an argument of another type, else with kSCStatusAccessError, since the values are the system's.
 @discardableResult
 public func SCDynamicStoreSetValue(_ store: SCDynamicStore?, _ key: NSString?, _ value: CFPropertyList?) -> Bool {
     SystemConfigurationC.__SCDynamicStoreSetValue(store, key.map { bridge($0) }, value)
 }
 
-/// Returns FALSE with kSCStatusAccessError: the values are the system's.
+/// Returns FALSE: with kSCStatusInvalidArgument for an argument of another type, else with kSCStatusAccessError, since the values are the system's.
 @discardableResult
 public func SCDynamicStoreSetMultiple(
     _ store: SCDynamicStore?, _ keysToSet: NSDictionary?, _ keysToRemove: NSArray?, _ keysToNotify: NSArray?
@@ -80,13 +80,13 @@ public func SCDynamicStoreSetMultiple(
         store, keysToSet.map { bridge($0) }, keysToRemove.map { bridge($0) }, keysToNotify.map { bridge($0) })
 }
 
-/// Returns FALSE with kSCStatusAccessError: the values are the system's.
+/// Returns FALSE: with kSCStatusInvalidArgument for an argument of another type, else with kSCStatusAccessError, since the values are the system's.
 @discardableResult
 public func SCDynamicStoreRemoveValue(_ store: SCDynamicStore?, _ key: NSString?) -> Bool {
     SystemConfigurationC.__SCDynamicStoreRemoveValue(store, key.map { bridge($0) })
 }
 
-/// Returns FALSE with kSCStatusAccessError: only the system reports changes.
+/// Returns FALSE: with kSCStatusInvalidArgument for an argument of another type, else with kSCStatusAccessError, since only the system reports changes.
 @discardableResult
 public func SCDynamicStoreNotifyValue(_ store: SCDynamicStore?, _ key: NSString?) -> Bool {
     SystemConfigurationC.__SCDynamicStoreNotifyValue(store, key.map { bridge($0) })

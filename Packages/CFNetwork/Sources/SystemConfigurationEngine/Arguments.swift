@@ -68,6 +68,15 @@ func texts(_ object: CFArray?) throws(Status) -> [String] {
     return result
 }
 
+/// Verifies that an object has a type that property lists have.
+func verifyPropertyList(_ object: AnyObject?) throws(Status) {
+    let types = [
+        CFStringGetTypeID(), CFDataGetTypeID(), CFNumberGetTypeID(), CFBooleanGetTypeID(), CFDateGetTypeID(),
+        CFArrayGetTypeID(), CFDictionaryGetTypeID(),
+    ]
+    guard types.contains(where: { isObject(object, of: $0) }) else { throw .invalidArgument }
+}
+
 /// The pointer of a context and the text that describes it.
 struct ClientContext: Sendable {
     let info: ClientInfo

@@ -117,47 +117,59 @@ public func __SCDynamicStoreCopyNotifiedKeys(_ store: SCDynamicStore?) -> Unmana
 
 // MARK: Writing
 
-/// Refuses to change a value, after the arguments have been verified.
-private func refuse(_ store: SCDynamicStore?, _ key: CFString?) -> Bool {
+/// Refuses a change, after the arguments have been verified.
+private func refuse(_ store: SCDynamicStore?, _ verifyArguments: () throws(Status) -> Void) -> Bool {
     reporting(false) { () throws(Status) in
         try verify(store)
-        _ = try text(key)
+        try verifyArguments()
         throw .accessError
+    }
+}
+
+/// Refuses to set a value.
+private func refuse(_ store: SCDynamicStore?, _ key: CFString?, _ value: CFPropertyList?) -> Bool {
+    refuse(store) { () throws(Status) in
+        _ = try text(key)
+        try verifyPropertyList(value)
     }
 }
 
 @_cdecl("SCDynamicStoreAddValue") @implementation
 public func __SCDynamicStoreAddValue(_ store: SCDynamicStore?, _ key: CFString?, _ value: CFPropertyList?) -> Bool {
-    refuse(store, key)
+    refuse(store, key, value)
 }
 
 @_cdecl("SCDynamicStoreAddTemporaryValue") @implementation
 public func __SCDynamicStoreAddTemporaryValue(
     _ store: SCDynamicStore?, _ key: CFString?, _ value: CFPropertyList?
 ) -> Bool {
-    refuse(store, key)
+    refuse(store, key, value)
 }
 
 @_cdecl("SCDynamicStoreSetValue") @implementation
 public func __SCDynamicStoreSetValue(_ store: SCDynamicStore?, _ key: CFString?, _ value: CFPropertyList?) -> Bool {
-    refuse(store, key)
+    refuse(store, key, value)
 }
 
 @_cdecl("SCDynamicStoreSetMultiple") @implementation
 public func __SCDynamicStoreSetMultiple(
     _ store: SCDynamicStore?, _ keysToSet: CFDictionary?, _ keysToRemove: CFArray?, _ keysToNotify: CFArray?
 ) -> Bool {
-    reporting(false) { () throws(Status) in
-        try verify(store)
-        throw .accessError
+    refuse(store) { () throws(Status) in
+        if let keysToSet, CFGetTypeID(keysToSet) != CFDictionaryGetTypeID() { throw .invalidArgument }
+        _ = (try texts(keysToRemove), try texts(keysToNotify))
     }
 }
 
 @_cdecl("SCDynamicStoreRemoveValue") @implementation
-public func __SCDynamicStoreRemoveValue(_ store: SCDynamicStore?, _ key: CFString?) -> Bool { refuse(store, key) }
+public func __SCDynamicStoreRemoveValue(_ store: SCDynamicStore?, _ key: CFString?) -> Bool {
+    refuse(store) { () throws(Status) in _ = try text(key) }
+}
 
 @_cdecl("SCDynamicStoreNotifyValue") @implementation
-public func __SCDynamicStoreNotifyValue(_ store: SCDynamicStore?, _ key: CFString?) -> Bool { refuse(store, key) }
+public func __SCDynamicStoreNotifyValue(_ store: SCDynamicStore?, _ key: CFString?) -> Bool {
+    refuse(store) { () throws(Status) in _ = try text(key) }
+}
 
 // MARK: Single values
 

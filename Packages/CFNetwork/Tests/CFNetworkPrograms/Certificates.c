@@ -244,6 +244,110 @@ const char *CFNetworkTrustProgram(void) {
     return NULL;
 }
 
+/// What an evaluation says: whether the certificate is trusted, the code of the error and the result.
+struct Verdict {
+    bool isTrusted;
+    CFIndex code;
+    SecTrustResultType result;
+};
+
+/// Evaluates a certificate with those that may belong to its chain.
+static struct Verdict judge(CFArrayRef chain, CFTypeRef policies, CFArrayRef roots, CFDateRef date) {
+    SecTrustRef trust = NULL;
+    CFErrorRef error = NULL;
+    struct Verdict verdict = {.code = 1};
+    if (SecTrustCreateWithCertificates(chain, policies, &trust) != noErr || SecTrustSetAnchorCertificates(trust, roots) != noErr ||
+        SecTrustSetVerifyDate(trust, date) != noErr)
+        return verdict;
+    verdict.isTrusted = SecTrustEvaluateWithError(trust, &error);
+    verdict.code = error == NULL ? 0 : CFErrorGetCode(error);
+    SecTrustGetTrustResult(trust, &verdict.result);
+    if (error != NULL) CFRelease(error);
+    CFRelease(trust);
+    return verdict;
+}
+
+static Boolean areSame(struct Verdict one, struct Verdict other) {
+    return one.isTrusted == other.isTrusted && one.code == other.code && one.result == other.result;
+}
+
+const char *CFNetworkPoliciesProgram(void) {
+    static char failure[256];
+    CHECK(makeCertificates() == 0);
+    // An authority for servers only, below which a certificate for both purposes is none for clients.
+    CHECK(system("exec 2>>log\n"
+                 "new() { name=$1 issuer=$2; shift 2; openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout $name.key -out $name.pem "
+                 "-days 30 -CA $issuer.pem -CAkey $issuer.key -subj /CN=$name \"$@\" && openssl x509 -in $name.pem -outform der -out $name.der; }\n"
+                 "new servers root -addext basicConstraints=critical,CA:TRUE -addext extendedKeyUsage=serverAuth &&\n"
+                 "new both servers -addext subjectAltName=DNS:www.example.org,DNS:client.example.org -addext extendedKeyUsage=serverAuth,clientAuth "
+                 "-addext basicConstraints=CA:FALSE &&\n"
+                 "cat authority.pem servers.pem >between.pem") == 0);
+    setenv("SSL_CERT_FILE", "/nonexistent", 1);
+    setenv("SSL_CERT_DIR", "/nonexistent", 1);
+    enum { policyCount = 7, certificateCount = 6, timeCount = 3 };
+    const struct { SecPolicyRef policy; const char *options; } policies[policyCount] = {
+        {SecPolicyCreateBasicX509(), ""},
+        {SecPolicyCreateSSL(TRUE, NULL), "-purpose sslserver"},
+        {SecPolicyCreateSSL(TRUE, CFSTR("www.example.org")), "-purpose sslserver -verify_hostname www.example.org"},
+        {SecPolicyCreateSSL(TRUE, CFSTR("example.org")), "-purpose sslserver -verify_hostname example.org"},
+        {SecPolicyCreateSSL(TRUE, CFSTR("127.0.0.1")), "-purpose sslserver -verify_ip 127.0.0.1"},
+        {SecPolicyCreateSSL(FALSE, NULL), "-purpose sslclient"},
+        {SecPolicyCreateSSL(FALSE, CFSTR("client.example.org")), "-purpose sslclient -verify_hostname client.example.org"}};
+    const char *names[certificateCount] = {"server", "client", "both", "other", "authority", "root"};
+    const long days[timeCount] = {0, 40, -1};
+    SecCertificateRef root = certificate("root.der"), authority = certificate("authority.der"), servers = certificate("servers.der");
+    const void *anchor = root;
+    CFArrayRef roots = CFArrayCreate(NULL, &anchor, 1, &kCFTypeArrayCallBacks), none = CFArrayCreate(NULL, NULL, 0, &kCFTypeArrayCallBacks);
+    const CFAbsoluteTime now = CFAbsoluteTimeGetCurrent();
+    int trusted = 0;
+    for (int index = 0; index < certificateCount * timeCount; index++) {
+        const char *name = names[index % certificateCount];
+        char path[64], command[512];
+        snprintf(path, sizeof path, "%s.der", name);
+        SecCertificateRef own = certificate(path);
+        const void *parts[] = {own, authority, servers};
+        CFArrayRef chain = CFArrayCreate(NULL, parts, 3, &kCFTypeArrayCallBacks);
+        CFDateRef date = CFDateCreate(NULL, now + (double)days[index / certificateCount] * 86400);
+        // One policy: the verdict is OpenSSL's.
+        struct Verdict verdicts[policyCount];
+        for (int i = 0; i < policyCount; i++) {
+            snprintf(command, sizeof command, "openssl verify -no-CApath -no-CAstore -CAfile root.pem -untrusted between.pem -attime %.0f %s %s.pem >>log 2>&1",
+                CFDateGetAbsoluteTime(date) + kCFAbsoluteTimeIntervalSince1970, policies[i].options, name);
+            verdicts[i] = judge(chain, policies[i].policy, roots, date);
+            snprintf(failure, sizeof failure, "%s after %ld days, %s: trusted %d, result %u, code %ld, unlike OpenSSL", name, days[index / certificateCount],
+                policies[i].options, verdicts[i].isTrusted, (unsigned)verdicts[i].result, (long)verdicts[i].code);
+            if (verdicts[i].isTrusted != (system(command) == 0)) return failure;
+            if (verdicts[i].isTrusted != (verdicts[i].result == kSecTrustResultUnspecified)) return failure;
+            trusted += verdicts[i].isTrusted;
+        }
+        CHECK(areSame(judge(chain, NULL, roots, date), verdicts[0]) && areSame(judge(chain, none, roots, date), verdicts[0]));
+        // Two and three: both must be met. The gravest failure counts, and the first of those.
+        for (int i = 0; i < policyCount * policyCount; i++) {
+            int first = i / policyCount, second = i % policyCount;
+            const void *wanted[] = {policies[first].policy, policies[second].policy, policies[first].policy};
+            struct Verdict expected = verdicts[second].result > verdicts[first].result ? verdicts[second] : verdicts[first];
+            for (CFIndex count = 2; count <= 3; count++) {
+                CFArrayRef several = CFArrayCreate(NULL, wanted, count, &kCFTypeArrayCallBacks);
+                struct Verdict found = judge(chain, several, roots, date);
+                snprintf(failure, sizeof failure, "%s after %ld days, %s and %s: trusted %d, result %u, code %ld", name, days[index / certificateCount],
+                    policies[first].options, policies[second].options, found.isTrusted, (unsigned)found.result, (long)found.code);
+                CFRelease(several);
+                if (!areSame(found, expected)) return failure;
+            }
+        }
+        CFRelease(date);
+        CFRelease(chain);
+        CFRelease(own);
+    }
+    // Now: four policies accept server, three client, three both, three authority and three root. None does before or after.
+    CHECK(trusted == 16);
+    for (int i = 0; i < policyCount; i++) CFRelease(policies[i].policy);
+    const CFTypeRef all[] = {root, authority, servers, roots, none};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) CFRelease(all[i]);
+    CHECK(removeCertificates() == 0);
+    return NULL;
+}
+
 static OSStatus import(const char *path, CFStringRef passphrase, CFArrayRef *items) {
     CFDataRef data = copyFile(path);
     const void *key = kSecImportExportPassphrase, *value = passphrase;

@@ -1,5 +1,6 @@
 #include "CFNetworkPrograms.h"
 #include "Check.h"
+#include "Keychain.h"
 #include <Security/Security.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,14 +13,14 @@
 #include <unistd.h>
 
 /// Makes the keychain an empty file of this process. Returns the folder.
-static char *useOwnKeychain(void) {
+char *useOwnKeychain(void) {
     static char folder[] = "/tmp/cfnetwork-keychain-XXXXXX";
     setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent", 1);
     setenv("XDG_DATA_HOME", mkdtemp(folder), 1);
     return folder;
 }
 
-static void removeKeychain(const char *folder) {
+void removeKeychain(const char *folder) {
     char command[128];
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     if (system(command) != 0) abort();
@@ -275,11 +276,33 @@ enum { passwordSize = 2880, pieceSize = 64 };
 
 static char letter(int index) { return (char)('!' + (index * index * 31 + index * 7 + index / 90) % 90); }
 
-/// The number of pieces of the password in the memory that the process may write. The letters are computed, so that the search has no copy.
-/// It reads what other threads write, such as their stacks.
-__attribute__((no_sanitize("thread"))) static int piecesInMemory(void) {
+/// The number of pieces of the password in some memory of the process, which may be gone meanwhile: another thread may have ended. The letters are
+/// computed, so that the search has no copy but that in its window, which does not count.
+static int piecesBetween(int memory, unsigned long first, unsigned long last) {
+    enum { step = 1 << 16 };
+    static char window[step + pieceSize];
+    const unsigned long own = (unsigned long)window;
+    int pieces = 0;
+    for (unsigned long start = first; start < last; start += step) {
+        ssize_t size = pread(memory, window, last - start < sizeof window ? last - start : sizeof window, (off_t)start);
+        for (ssize_t place = 0; place + pieceSize <= size && place < step; place++) {
+            const unsigned long address = start + (unsigned long)place;
+            if (window[place] < '!' || window[place] >= '!' + 90 || (address + pieceSize > own && address < own + sizeof window)) continue;
+            for (int piece = 0; piece < passwordSize; piece += pieceSize) {
+                int same = 0;
+                while (same < pieceSize && window[place + same] == letter(piece + same)) same++;
+                if (same == pieceSize) pieces++;
+            }
+        }
+    }
+    explicit_bzero(window, sizeof window);
+    return pieces;
+}
+
+/// The number of pieces of the password in the memory that the process may write.
+static int piecesInMemory(void) {
     static char maps[65536];
-    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), pieces = 0;
+    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC), pieces = 0;
     size_t size = 0;
     for (ssize_t part; (part = read(file, maps + size, sizeof maps - 1 - size)) > 0;) size += (size_t)part;
     maps[size] = 0;
@@ -289,16 +312,9 @@ __attribute__((no_sanitize("thread"))) static int piecesInMemory(void) {
         char rights[8], name[8] = "";
         if (sscanf(line, "%lx-%lx %7s %*s %*s %*s%*[ ]%7[^\n]", &first, &last, rights, name) < 3 || strncmp(rights, "rw", 2) != 0) continue;
         // A sanitizer's shadow of the memory has no copies, and is terabytes large.
-        if (strncmp(name, "/dev", 4) == 0 || last - first > 1ul << 28) continue;
-        for (const char *place = (const char *)first; place + pieceSize <= (const char *)last; place++) {
-            if (*place < '!' || *place >= '!' + 90) continue;
-            for (int piece = 0; piece < passwordSize; piece += pieceSize) {
-                int same = 0;
-                while (same < pieceSize && place[same] == letter(piece + same)) same++;
-                if (same == pieceSize) pieces++;
-            }
-        }
+        if (strncmp(name, "/dev", 4) != 0 && last - first <= 1ul << 28) pieces += piecesBetween(memory, first, last);
     }
+    close(memory);
     return pieces;
 }
 

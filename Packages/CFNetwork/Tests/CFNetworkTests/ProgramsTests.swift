@@ -24,7 +24,7 @@ struct ProgramsTests {
         case proxies, proxyScripts, diagnostics
         case ftpTransfers, ftpEvents, ftpListing
         case keychain, keychainService, items, keychainMistakes, keychainMemory, keychainThreads
-        case certificates, trust, identity, trustThreads
+        case certificates, trust, policies, identity, trustThreads
         case storeKeys, store, storeChanges, reachability, reachabilityEvents, scheduleThreads
         case mistakes
 
@@ -75,6 +75,7 @@ struct ProgramsTests {
                 case .keychainThreads: CFNetworkKeychainThreadsProgram()
                 case .certificates: CFNetworkCertificatesProgram()
                 case .trust: CFNetworkTrustProgram()
+                case .policies: CFNetworkPoliciesProgram()
                 case .identity: CFNetworkIdentityProgram()
                 case .trustThreads: CFNetworkTrustThreadsProgram()
                 case .storeKeys: CFNetworkStoreKeysProgram()
@@ -105,24 +106,28 @@ struct ProgramsTests {
         }
     }
 
-    /// The program calls each function of Security and SystemConfiguration that takes an object.
+    /// The program passes each object and each pointer that a function of Security or SystemConfiguration takes, except the allocator.
     @Test func mistakesAreComplete() throws {
         let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources")
         let declaration = try Regex(
-            #"CF_EXPORT [^;(]*?(\w+)\([^;]*?\b(?:Sec|SC|CF)(?!Allocator)\w+Ref _N(?:ullable|onnull) \w+[^;]*;"#,
+            #"CF_EXPORT [^;(]*?(\w+)\(([^;]*?)\)[^;()]*(?:\([\d, ]*\))?;"#, as: (Substring, Substring, Substring).self)
+        let parameter = try Regex(
+            #"(?:^|, )(?!CFAllocatorRef)[^,]*?(?:Ref|\*|CallBack|_queue_t)[ _][^,]*?(\w+)(?=,|$)"#,
             as: (Substring, Substring).self)
         var declared: Set<String> = []
         for folder in ["SecurityC/include/Security", "SystemConfigurationC/include/SystemConfiguration"] {
             let path = sources.appending(path: folder).path
             for name in try FileManager.default.contentsOfDirectory(atPath: path) {
                 let text = try String(contentsOfFile: "\(path)/\(name)", encoding: .utf8)
-                declared.formUnion(text.matches(of: declaration).map { String($0.output.1) })
+                for function in text.matches(of: declaration).map(\.output) {
+                    declared.formUnion(function.2.matches(of: parameter).map { "\(function.1) \($0.output.1)" })
+                }
             }
         }
-        let called = (0...).lazy.map(CFNetworkMistakeFunction).prefix { $0 != nil }.compactMap {
+        let passed = (0...).lazy.map(CFNetworkMistakeName).prefix { $0 != nil }.compactMap {
             $0.map(String.init(cString:))
         }
-        #expect(Set(called) == declared)
+        #expect(Set(passed) == declared && declared.count == 133)
     }
 
     // Parity: ND-005, ND-009

@@ -77,6 +77,17 @@ struct SecurityTests {
         #expect(SecPKCS12Import(der as CFData, options as CFDictionary, &items) == errSecDecode)
     }
 
+    /// The functions that write an object take nil where those in C take NULL.
+    @Test func missingArgumentsInSwift() {
+        #expect(SecItemAdd(nil, nil) == errSecParam && SecItemCopyMatching(nil, nil) == errSecParam)
+        #expect(SecCertificateCopyCommonName(nil, nil) == errSecParam && SecPKCS12Import(nil, nil, nil) == errSecParam)
+        var (name, items, error) = ("a" as NSString?, NSArray(object: 1) as NSArray?, CFError?.none)
+        #expect(SecCertificateCopyCommonName(nil, &name) == errSecParam && name == "a")
+        #expect(SecPKCS12Import(nil, nil, &items) == errSecParam && items?.count == 1)
+        #expect(!SecTrustEvaluateWithError(nil, nil) && !SecTrustEvaluateWithError(nil, &error))
+        #expect(error.map { CFErrorGetCode($0) } == Int(errSecParam))
+    }
+
     /// A verdict for the present time does not outlive the certificates; one for a date of the program does.
     @Test func aVerdictExpiresWithTheCertificate() throws {
         let certificate = try TestIdentity.make().certificates[0]

@@ -152,16 +152,19 @@ const char *_Nullable CFNetworkCertificatesProgram(void);
 /// Verdicts about certificates.
 const char *_Nullable CFNetworkTrustProgram(void);
 
+/// Verdicts for one policy and for several, compared with those of openssl(1).
+const char *_Nullable CFNetworkPoliciesProgram(void);
+
 /// Identities of bundles, and streams with them.
 const char *_Nullable CFNetworkIdentityProgram(void);
 
 /// One trust object on several threads.
 const char *_Nullable CFNetworkTrustThreadsProgram(void);
 
-/// Objects of other types as arguments of Security and SystemConfiguration, among them a certificate with this DER.
+/// Invalid arguments of Security and SystemConfiguration. A certificate with this DER is one of the objects.
 const char *_Nullable CFNetworkMistakesProgram(const UInt8 *_Nonnull bytes, CFIndex count);
 
-/// The functions that this program calls; NULL behind the last one.
-const char *_Nullable CFNetworkMistakeFunction(int index);
+/// The arguments that this program passes, each as the function's name, a space and its own; NULL behind the last one.
+const char *_Nullable CFNetworkMistakeName(int index);
 
 #endif

@@ -214,6 +214,34 @@ struct ArgumentTests {
         }
     }
 
+    /// A record needs a place for its reference, data for its length, and a service a host whose name is text.
+    @Test func aPlaceAndTheDataOfARecordAreNecessary() throws {
+        let bad = DNSServiceErrorType(kDNSServiceErr_BadParam)
+        try ServiceEnvironment.with(engine) {
+            let service = try #require(FunctionReference { Beginning.DNSServiceRegister($0, Arguments()) })
+            let connection = try #require(FunctionReference { DNSServiceCreateConnection($0) })
+            let (data, shared) = ([0] as [UInt8], DNSServiceFlags(kDNSServiceFlagsShared))
+            var record: DNSRecordRef?
+            func register(
+                _ place: UnsafeMutablePointer<DNSRecordRef?>?, _ data: [UInt8]?, _ reply: DNSServiceRegisterRecordReply?
+            ) -> DNSServiceErrorType {
+                DNSServiceRegisterRecord(connection.pointer, place, shared, 0, "a.local", 10, 1, 1, data, 0, reply, nil)
+            }
+            var results = [
+                DNSServiceAddRecord(service.pointer, nil, 0, 10, 1, data, 0),
+                DNSServiceAddRecord(service.pointer, &record, 0, 10, 1, nil, 0),
+                register(nil, data, FunctionReplies.record), register(&record, data, nil),
+                register(&record, nil, FunctionReplies.record),
+            ]
+            var other: DNSServiceRef?
+            for host in [Mistake.invalid, Arguments.text("a..b"), Arguments.text(String(repeating: "h", count: 64))] {
+                results.append(DNSServiceRegister(&other, 0, 0, nil, "_http._tcp", nil, host, 80, 0, nil, nil, nil))
+            }
+            #expect(results.allSatisfy { $0 == bad } && record == nil)
+            #expect(other == nil && engine.running.count == 1)
+        }
+    }
+
     /// The indexes of interfaces that a function accepts, and the errors of the others.
     static let interfaces: [(index: UInt32, error: Int)] = [
         (0, 0), (1, 0), (UInt32.max, 0), (UInt32.max - 1, kDNSServiceErr_Unsupported),

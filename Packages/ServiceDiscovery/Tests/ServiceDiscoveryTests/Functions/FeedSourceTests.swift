@@ -36,18 +36,26 @@ import Testing
         #expect(driver.callCount == 2 && source.next() == nil && driver.isStopped.withLock { $0 })
     }
 
-    /// The subscription that is made when the operation has ended is cancelled.
+    /// What the callback holds.
+    private final class Held: Sendable {}
+
+    /// The timer and the subscription that are made when the operation has ended are cancelled: nothing holds the callback.
     @Test(arguments: [nil, .seconds(3600)] as [Duration?])
     func anOperationThatEndsWhileItBegins(timeout: Duration?) {
         for endsBefore in [false, true] {
             let source = makeSource()
             if endsBefore { source.stop() }
             let before = driver.callCount
-            source.begin(timeout: timeout) { [driver, weak source] in
-                driver.call()
-                source?.stop()
+            weak var held: Held?
+            do {
+                let object = Held()
+                held = object
+                source.begin(timeout: timeout) { [driver, weak source] in
+                    withExtendedLifetime(object) { driver.call() }
+                    source?.stop()
+                }
             }
-            #expect(driver.callCount == before + 1)
+            #expect(driver.callCount == before + 1 && held == nil)
             driver.condition.notify()
             #expect(driver.callCount == before + 1 && source.next() == nil)
         }

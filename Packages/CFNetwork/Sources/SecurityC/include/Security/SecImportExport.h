@@ -14,7 +14,7 @@ CF_EXPORT const CFStringRef _Nonnull kSecImportItemCertChain CF_REFINED_FOR_SWIF
 /// Key of an item: the certificate with its private key (SecIdentityRef).
 CF_EXPORT const CFStringRef _Nonnull kSecImportItemIdentity CF_REFINED_FOR_SWIFT;
 
-/// Reads a PKCS#12 bundle (RFC 7292) with one identity. The result is an array with one dictionary, with the keys above. The keychain does not
+/// Reads a PKCS#12 bundle (RFC 7292) with one identity. The result is an array with one dictionary, with the keys kSecImportItem…. The keychain does not
 /// change. Fails with errSecPassphraseRequired without the option kSecImportExportPassphrase, with errSecAuthFailed if the pass-phrase
 /// is wrong, with errSecDecode if the data are no bundle with an identity, or are encrypted in a form that OpenSSL does not support, and with
 /// errSecParam for other arguments, and other options.

@@ -9,7 +9,9 @@ CF_EXTERN_C_BEGIN
 /// are equal only if they are the same. It is thread-safe.
 typedef const struct CF_BRIDGED_TYPE(id) __SCDynamicStore *SCDynamicStoreRef;
 
-/// The pointer that is passed to a session's callback, with the functions that retain, release and describe it. The version is 0.
+/// The pointer that is passed to a session's callback, with the functions that retain, release and describe it. The version is 0. They may be called
+/// on any thread. If the library is looking for changes when the program releases the session, it releases the pointer when it has finished, soon after
+/// that CFRelease and on a thread of its own.
 typedef struct SCDynamicStoreContext {
     CFIndex version;
     void *_Nullable info;
@@ -28,8 +30,8 @@ CF_EXPORT const CFStringRef _Nonnull kSCDynamicStoreUseSessionKeys CF_REFINED_FO
 /// The type identifier of sessions.
 CF_EXPORT CFTypeID SCDynamicStoreGetTypeID(void);
 
-/// Creates a session with the name of the program, and retains the context's pointer until the session is deallocated. The callback may
-/// be NULL for a session that only reads. Returns NULL, with kSCStatusInvalidArgument, unless the name is a string.
+/// Creates a session with the name of the program, and retains the context's pointer until the session is deallocated, or soon after: see
+/// SCDynamicStoreContext. The callback may be NULL for a session that only reads. Returns NULL, with kSCStatusInvalidArgument, unless the name is a string.
 CF_EXPORT SCDynamicStoreRef _Nullable SCDynamicStoreCreate(CFAllocatorRef _Nullable allocator, CFStringRef _Nullable name, SCDynamicStoreCallBack _Nullable callout, SCDynamicStoreContext *_Nullable context) CF_REFINED_FOR_SWIFT;
 
 /// Creates a session as SCDynamicStoreCreate does. The options, a dictionary or NULL (kSCDynamicStoreUseSessionKeys), have no effect.
@@ -64,17 +66,17 @@ CF_EXPORT Boolean SCDynamicStoreSetNotificationKeys(SCDynamicStoreRef _Nullable 
 /// The keys (CFArray of CFString) that have changed since the last call of this function or of the callback; empty if there are none.
 CF_EXPORT CFArrayRef _Nullable SCDynamicStoreCopyNotifiedKeys(SCDynamicStoreRef _Nullable store) CF_REFINED_FOR_SWIFT;
 
-/// Returns FALSE with kSCStatusAccessError: the values are the system's.
+/// Returns FALSE: with kSCStatusInvalidArgument for an argument of another type, else with kSCStatusAccessError, since the values are the system's.
 CF_EXPORT Boolean SCDynamicStoreAddValue(SCDynamicStoreRef _Nullable store, CFStringRef _Nullable key, CFPropertyListRef _Nullable value) CF_REFINED_FOR_SWIFT;
-/// Returns FALSE with kSCStatusAccessError: the values are the system's.
+/// Returns FALSE: with kSCStatusInvalidArgument for an argument of another type, else with kSCStatusAccessError, since the values are the system's.
 CF_EXPORT Boolean SCDynamicStoreAddTemporaryValue(SCDynamicStoreRef _Nullable store, CFStringRef _Nullable key, CFPropertyListRef _Nullable value) CF_REFINED_FOR_SWIFT;
-/// Returns FALSE with kSCStatusAccessError: the values are the system's.
+/// Returns FALSE: with kSCStatusInvalidArgument for an argument of another type, else with kSCStatusAccessError, since the values are the system's.
 CF_EXPORT Boolean SCDynamicStoreSetValue(SCDynamicStoreRef _Nullable store, CFStringRef _Nullable key, CFPropertyListRef _Nullable value) CF_REFINED_FOR_SWIFT;
-/// Returns FALSE with kSCStatusAccessError: the values are the system's.
+/// Returns FALSE: with kSCStatusInvalidArgument for an argument of another type, else with kSCStatusAccessError, since the values are the system's.
 CF_EXPORT Boolean SCDynamicStoreSetMultiple(SCDynamicStoreRef _Nullable store, CFDictionaryRef _Nullable keysToSet, CFArrayRef _Nullable keysToRemove, CFArrayRef _Nullable keysToNotify) CF_REFINED_FOR_SWIFT;
-/// Returns FALSE with kSCStatusAccessError: the values are the system's.
+/// Returns FALSE: with kSCStatusInvalidArgument for an argument of another type, else with kSCStatusAccessError, since the values are the system's.
 CF_EXPORT Boolean SCDynamicStoreRemoveValue(SCDynamicStoreRef _Nullable store, CFStringRef _Nullable key) CF_REFINED_FOR_SWIFT;
-/// Returns FALSE with kSCStatusAccessError: only the system reports changes.
+/// Returns FALSE: with kSCStatusInvalidArgument for an argument of another type, else with kSCStatusAccessError, since only the system reports changes.
 CF_EXPORT Boolean SCDynamicStoreNotifyValue(SCDynamicStoreRef _Nullable store, CFStringRef _Nullable key) CF_REFINED_FOR_SWIFT;
 
 CF_EXTERN_C_END

@@ -10,7 +10,9 @@ CF_EXTERN_C_BEGIN
 /// thread-safe. The reachability derives from this machine's routes: nothing is sent to the host.
 typedef const struct CF_BRIDGED_TYPE(id) __SCNetworkReachability *SCNetworkReachabilityRef;
 
-/// The pointer that is passed to the callback, with the functions that retain, release and describe it. The version is 0.
+/// The pointer that is passed to the callback, with the functions that retain, release and describe it. The version is 0. They may be called on any
+/// thread. If the library is looking for changes when the program releases the target, it releases the pointer when it has finished, soon after that
+/// CFRelease and on a thread of its own.
 typedef struct SCNetworkReachabilityContext {
     CFIndex version;
     void *_Nullable info;
@@ -64,7 +66,7 @@ CF_EXPORT CFTypeID SCNetworkReachabilityGetTypeID(void);
 CF_EXPORT Boolean SCNetworkReachabilityGetFlags(SCNetworkReachabilityRef _Nullable target, SCNetworkReachabilityFlags *_Nullable flags) CF_REFINED_FOR_SWIFT;
 
 /// Sets the callback; NULL removes it. Retains the context's pointer, and releases it when the callback is replaced or removed, or the
-/// target is deallocated.
+/// target is deallocated, or soon after: see SCNetworkReachabilityContext.
 CF_EXPORT Boolean SCNetworkReachabilitySetCallback(SCNetworkReachabilityRef _Nullable target, SCNetworkReachabilityCallBack _Nullable callout, SCNetworkReachabilityContext *_Nullable context) CF_REFINED_FOR_SWIFT;
 
 /// Adds a run loop and mode on which to call the callback. If there are several, each change is reported once, on one of them. Changes from
