@@ -8,7 +8,7 @@ internal import StreamKit
 /// Theory of operation. The core knows the messages and the protocol; the link carries bytes between it and the connection, under one lock.
 /// The link never calls the program under the lock: what has happened on a stream is kept with it, and the notices of the core are performed
 /// after the lock has been released. The loop reads for all streams, or a thread that waits for one of them (``ReadingRole``), so that no
-/// stream depends on the reader of another one. Any thread may read, under the lock; the role tells who waits for more.
+/// stream depends on the reader of another one. Any thread may read, under the lock; the holder of the role waits for more.
 ///
 /// On the loop's thread, frames are written at the end of the turn: the messages of one turn leave in one write. Other threads write at once.
 class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
@@ -46,7 +46,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     let pair: StreamPair
     let loop: EventLoop
     private let state: Locked<State>
-    /// Who waits for input. Its lock is held for an instant only, also inside that of the state, which a thread may hold for most of the time.
+    /// The role of waiting for input. Its lock is held for an instant only, also inside that of the state, which a thread may hold for most of
+    /// the time.
     private let role = Locked(ReadingRole())
 
     init(_ pair: StreamPair, _ core: consuming Core) {
@@ -84,7 +85,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     /// Changes the core, and does what follows from that.
     ///
-    /// - Parameter point: the point of a message that nobody waits for any more.
+    /// - Parameter point: the point of a message that has no waiter any more.
     func changeCore<Result: Sendable, Failure: Error>(
         endingWaitsAt point: WaitPoint? = nil, _ body: (inout Core) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -308,7 +309,7 @@ extension HTTP2Link where Core: ~Copyable {
         case leaves
     }
 
-    /// How long nobody may wait for input before the loop does.
+    /// How long the role of the reader may be free before the loop takes it.
     private static var unreadTime: Duration { .milliseconds(5) }
     /// The most reads of a thread before it looks at what else it waits for.
     private static var readsBetweenLooks: Int { 16 }
@@ -393,7 +394,7 @@ extension HTTP2Link where Core: ~Copyable {
     private func stopReading(_ wake: BlockedWake) -> BlockedWake {
         switch role.withLock({ $0.readerGoesOn() }) {
         case .loop: loop.execute { [self] in work() }
-        case .nobody(let point, let looks):
+        case .free(let point, let looks):
             if looks { loop.executeDeferred { [weak self] in self?.look() } }
             point?.signal([.readable, .writable])
         }

@@ -1,20 +1,20 @@
 internal import EventLoops
 
-/// Who waits for the input of a connection that requests share: the loop, or a thread that waits for one of them.
+/// The role of the reader, who waits for the input of a connection that requests share: the loop, or a thread that waits for one of them.
 ///
 /// A thread that waits for its own request reads for all of them meanwhile, so that no other thread is woken for what it waits for. It gives
-/// the role up when its own request can go on: to another thread that waits, to the loop if a task or a callback waits, else to nobody.
+/// the role up when its own request can go on: to another thread that waits, to the loop if a task or a callback waits; else it is free.
 /// After a few milliseconds without a thread that reads, the loop takes the role.
 ///
 ///     reader | a thread waits           | a task waits | the thread goes on                     | the loop looks
 ///     loop   | takes the role, unless a | -            |                                        | -
 ///            | task waits; else waits   |              |                                        |
-///     thread | waits                    | is noted     | nobody; wakes a thread that waits, or  | -
+///     thread | waits                    | is noted     | free; wakes a thread   that waits, or  | -
 ///            |                          |              | the loop for tasks; else the loop looks |
-///     nobody | takes the role           | loop         |                                        | loop, unless a thread has read since
+///     free   | takes the role           | loop         |                                        | loop, unless a thread has read since
 struct ReadingRole: Sendable {
     enum Reader: Sendable {
-        case loop, thread, nobody
+        case loop, thread, free
     }
 
     /// What a thread does that has to wait.
@@ -29,12 +29,12 @@ struct ReadingRole: Sendable {
     enum Succession: Sendable {
         /// The loop reads, and must be called.
         case loop
-        /// Nobody reads for now. The thread that waits at this point must be signalled, and takes the role when it waits again. If `looks` is
+        /// The role is free for now. The thread that waits at this point must be signalled, and takes the role when it waits again. If `looks` is
         /// true, the loop must look soon: that thread may have something else to do.
-        case nobody(wakes: WaitPoint?, looks: Bool)
+        case free(wakes: WaitPoint?, looks: Bool)
     }
 
-    /// Whether the loop is about to look whether anybody reads.
+    /// Whether the loop is about to look whether there is a reader.
     enum Look: Hashable, Sendable {
         case none
         /// It is the reader then, unless a thread has read meanwhile.
@@ -53,7 +53,7 @@ struct ReadingRole: Sendable {
             switch reader {
             case .loop: tasks.isEmpty
             case .thread: false
-            case .nobody: true
+            case .free: true
             }
         guard mayRead else {
             threads.append(point)
@@ -70,12 +70,12 @@ struct ReadingRole: Sendable {
     /// A task or a callback is about to wait. Returns whether the loop becomes the reader, and must be called.
     mutating func taskWaits(at point: WaitPoint) -> Bool {
         tasks.insert(ObjectIdentifier(point))
-        guard case .nobody = reader else { return false }
+        guard case .free = reader else { return false }
         reader = .loop
         return true
     }
 
-    /// The point is being signalled, or its request has ended: whoever waits there goes on.
+    /// The point is being signalled, or its request has ended: its waiter goes on.
     mutating func wakes(_ point: WaitPoint) {
         if !tasks.isEmpty { tasks.remove(ObjectIdentifier(point)) }
         threads.removeAll { $0 === point }
@@ -87,10 +87,10 @@ struct ReadingRole: Sendable {
             reader = .loop
             return .loop
         }
-        reader = .nobody
+        reader = .free
         let isLookExpected = look != .none
         if !isLookExpected { look = .expected(hasThreadRead: false) }
-        return .nobody(wakes: threads.isEmpty ? nil : threads.removeFirst(), looks: !isLookExpected)
+        return .free(wakes: threads.isEmpty ? nil : threads.removeFirst(), looks: !isLookExpected)
     }
 
     /// The thread that reads waits at its point from now on. The loop reads, and must be called.
@@ -99,13 +99,13 @@ struct ReadingRole: Sendable {
         threads.append(point)
     }
 
-    /// The loop looks whether anybody reads. Returns whether it must look again soon.
+    /// The loop looks whether there is a reader. Returns whether it must look again soon.
     mutating func loopLooks() -> Bool {
         switch (look, reader) {
-        case (.expected(hasThreadRead: true), .nobody):
+        case (.expected(hasThreadRead: true), .free):
             look = .expected(hasThreadRead: false)
             return true
-        case (_, .nobody): reader = .loop
+        case (_, .free): reader = .loop
         case (_, .thread), (_, .loop): break
         }
         look = .none

@@ -21,16 +21,16 @@ import Testing
         }
     }
 
-    @Test("the loop takes a role that nobody has had since it looked last")
+    @Test("the loop takes a role that no thread has had since it looked last")
     func looking() {
         let point = WaitPoint()
         var role = ReadingRole()
         _ = role.threadWaits(at: point)
-        guard case .nobody(wakes: nil, looks: true) = role.readerGoesOn() else { return fail("the loop does not look") }
+        guard case .free(wakes: nil, looks: true) = role.readerGoesOn() else { return fail("the loop does not look") }
         guard case .reads(insteadOfLoop: false) = role.threadWaits(at: point) else { return fail("the loop was first") }
-        guard case .nobody(wakes: nil, looks: false) = role.readerGoesOn() else { return fail("the loop looks twice") }
+        guard case .free(wakes: nil, looks: false) = role.readerGoesOn() else { return fail("the loop looks twice") }
         let looksAgain = role.loopLooks()
-        #expect(looksAgain && role.reader == .nobody)
+        #expect(looksAgain && role.reader == .free)
         let looksOnceMore = role.loopLooks()
         #expect(!looksOnceMore && role.reader == .loop)
     }
@@ -54,9 +54,9 @@ import Testing
             return [role.reader, role.look, threads, role.tasks, doing, loopLooks]
         }
 
-        /// Somebody waits, and nobody reads or will.
+        /// A waiter has no reader, and will have none.
         var isStuck: Bool {
-            doing.contains(.waits) && role.reader == .nobody && !loopLooks
+            doing.contains(.waits) && role.reader == .free && !loopLooks
         }
 
         /// Each thing that can happen now.
@@ -74,7 +74,7 @@ import Testing
                 case .isWoken: add { $0.goOn(waiter) }
                 case .waits:
                     add { $0.goOn(waiter) }  // its deadline
-                    if role.reader != .nobody { add { $0.wake(index) } }
+                    if role.reader != .free { add { $0.wake(index) } }
                 case .reads:
                     add { $0.stopReading(index) }
                     add { model in
@@ -115,13 +115,13 @@ import Testing
         private mutating func stopReading(_ index: Int) {
             role.wakes(points[index])
             doing[index] = .runs
-            guard case .nobody(let point, let looks) = role.readerGoesOn() else { return }
+            guard case .free(let point, let looks) = role.readerGoesOn() else { return }
             if looks { loopLooks = true }
             if let next = points.firstIndex(where: { $0 === point }) { doing[next] = .isWoken }
         }
     }
 
-    @Test("whatever the order, whoever waits has a reader, or one is on its way")
+    @Test("whatever the order, each waiter has a reader, or one is on its way")
     func allOrders() {
         let start = Model()
         var seen: Set<[AnyHashable]> = [start.key]
