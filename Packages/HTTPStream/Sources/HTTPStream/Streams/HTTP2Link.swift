@@ -401,7 +401,7 @@ extension HTTP2Link where Core: ~Copyable {
         return wake
     }
 
-    /// Looks whether anybody waits for input. On the loop's thread.
+    /// Looks whether there is a reader. On the loop's thread.
     private func look() {
         let (looksAgain, reader) = role.withLock { ($0.loopLooks(), $0.reader) }
         if looksAgain {

@@ -1,6 +1,6 @@
 internal import EventLoops
 
-/// The role of the reader, who waits for the input of a connection that requests share: the loop, or a thread that waits for one of them.
+/// The role of the reader, which waits for the input of a connection that requests share: the loop, or a thread that waits for one of them.
 ///
 /// A thread that waits for its own request reads for all of them meanwhile, so that no other thread is woken for what it waits for. It gives
 /// the role up when its own request can go on: to another thread that waits, to the loop if a task or a callback waits; else it is free.
@@ -9,7 +9,7 @@ internal import EventLoops
 ///     reader | a thread waits           | a task waits | the thread goes on                     | the loop looks
 ///     loop   | takes the role, unless a | -            |                                        | -
 ///            | task waits; else waits   |              |                                        |
-///     thread | waits                    | is noted     | free; wakes a thread   that waits, or  | -
+///     thread | waits                    | is noted     | free; wakes a thread that waits, or     | -
 ///            |                          |              | the loop for tasks; else the loop looks |
 ///     free   | takes the role           | loop         |                                        | loop, unless a thread has read since
 struct ReadingRole: Sendable {
