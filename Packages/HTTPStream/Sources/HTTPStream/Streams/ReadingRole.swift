@@ -9,7 +9,7 @@ internal import EventLoops
 ///     reader | a thread waits           | a task waits | the thread goes on                     | the loop looks
 ///     loop   | takes the role, unless a | -            |                                        | -
 ///            | task waits; else waits   |              |                                        |
-///     thread | waits                    | is noted     | free; wakes a thread that waits, or     | -
+///     thread | waits                    | is noted     | free; wakes a thread that waits, or    | -
 ///            |                          |              | the loop for tasks; else the loop looks |
 ///     free   | takes the role           | loop         |                                        | loop, unless a thread has read since
 struct ReadingRole: Sendable {
