@@ -14,6 +14,11 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
         let stream: HTTP2ClientStream
     }
 
+    /// How long a server may send nothing while a request waits for it; then it is sent a PING.
+    static let pingInterval = Duration.seconds(30)
+    /// How long a server may send nothing after that; then the connection is dead. A server that answers may take any time for its response.
+    static let pingTimeout = Duration.seconds(15)
+
     /// How long a connection is kept at least for its first request.
     private static let unusedTime = Duration.seconds(1)
 
@@ -53,6 +58,8 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     init(limits: HTTPLimits, idleTime: Duration?, silenceLimit: Duration, now: Moment) {
         var protocolLimits = HTTP2Limits(of: limits)
         protocolLimits.maximumInterimResponses = HTTPLimits.interimResponses
+        protocolLimits.pingInterval = HTTP2ClientCore.pingInterval
+        protocolLimits.pingTimeout = HTTP2ClientCore.pingTimeout
         machine = HTTP2ClientMachine(limits: protocolLimits, now: .zero)
         (start, lastInput) = (now, now)
         self.idleTime = idleTime

@@ -197,6 +197,7 @@ extension StreamError {
     /// The failure of a connection of HTTP/2, or a request that it cannot carry.
     static func http2(_ error: HTTP2Error) -> StreamError {
         if error.fault == .caller { return badURL("HTTP/2 cannot carry the request: \(error).", underlying: error) }
+        if let step = error.silentStep { return timedOut(step, underlying: error) }
         if error.code == .noError { return connectionLost("without a response", underlying: error) }
         return http(
             .parseFailure, Sentence("http2.error", "The HTTP/2 connection failed: %1.", "\(error)"),
@@ -289,10 +290,13 @@ extension StreamError {
             Sentence("http.bearer", "The program supplied no usable bearer token: %1.", reason), underlying: underlying)
     }
 
-    static func timedOut(_ step: String, after limit: Duration?) -> StreamError {
+    static func timedOut(
+        _ step: String, after limit: Duration? = nil, underlying: (any Error)? = nil
+    ) -> StreamError {
         StreamError(
             domain: .posix, code: StreamError.timedOut.code,
-            sentence: Sentence("http.timedOut", "Timed out%1 %2.", limit.map { " after \($0.text)" } ?? "", step))
+            sentence: Sentence("http.timedOut", "Timed out%1 %2.", limit.map { " after \($0.text)" } ?? "", step),
+            underlying: underlying)
     }
 
     /// A violation of the HTTP rules, as the error of a stream.
@@ -375,5 +379,13 @@ extension HTTP2GoAway {
     fileprivate var text: String {
         let text = String(decoding: debugData, as: UTF8.self)
         return text.isEmpty ? "\(code)" : "\(code) ('\(text.debugDescription.dropFirst().dropLast())')"
+    }
+}
+
+extension HTTP2Error {
+    /// What was waited for, if the peer has not done what each peer does at once.
+    fileprivate var silentStep: String? {
+        if rule == "pingTimeout" { return "waiting for the answer to a PING of HTTP/2" }
+        return code == .settingsTimeout && fault == .peer ? "waiting for the acknowledgment of SETTINGS of HTTP/2" : nil
     }
 }
