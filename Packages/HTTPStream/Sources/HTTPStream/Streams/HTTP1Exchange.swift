@@ -296,7 +296,8 @@ private struct HTTP1Output: ExchangeOutput {
     var isRefused: Bool { false }
 
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? { try link.pair.output.tryWrite(bytes) }
-    func tryFlush(isLast: Bool) throws(StreamError) -> Bool { try link.pair.output.tryFlush() }
+    func tryFlush() throws(StreamError) -> Bool { try link.pair.output.tryFlush() }
+    func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool { try tryFlush() }
 }
 
 /// A thread that waits for the response borrows the link.

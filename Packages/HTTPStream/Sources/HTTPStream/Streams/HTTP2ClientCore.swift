@@ -199,6 +199,20 @@ extension HTTP2ClientCore {
         }
     }
 
+    /// Ends a request whose body has been taken completely.
+    mutating func sendTrailers(
+        _ trailers: HTTPFields, on stream: HTTP2ClientStream, now: Moment
+    ) throws(HTTP2LinkFailure) {
+        guard let identifier = stream.identifier else { throw .unavailable }
+        if let failure = stream.failure { throw .stream(failure) }
+        do throws(HTTP2Error) {
+            try machine.sendTrailers(trailers, on: identifier, now: elapsed(now))
+        } catch {
+            throw .protocolError(error)
+        }
+        stream.isRequestEnded = true
+    }
+
     /// Reads data of a response.
     mutating func read(
         _ stream: HTTP2ClientStream, into target: inout MutableRawSpan, now: Moment

@@ -89,6 +89,13 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
         }
     }
 
+    /// Ends a request whose body has been taken completely.
+    func sendTrailers(_ trailers: HTTPFields, on stream: HTTP2ClientStream) throws(HTTP2LinkFailure) {
+        try changeCore { (core) throws(HTTP2LinkFailure) in
+            try core.sendTrailers(trailers, on: stream, now: .now)
+        }
+    }
+
     /// Reads data of a response.
     func read(_ stream: HTTP2ClientStream, into target: inout MutableRawSpan) throws(HTTP2LinkFailure)
         -> HTTP2ReadOutcome

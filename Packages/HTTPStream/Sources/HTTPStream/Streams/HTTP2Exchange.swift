@@ -340,18 +340,27 @@ private struct HTTP2BodyOutput: ExchangeOutput {
     private var arrival: HTTP2ClientStream.Arrival { link.withStream(stream) { $0.arrival } }
 
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? {
+        try perform { () throws(HTTP2LinkFailure) in try link.send(bytes, endsHere: isLast, on: stream) }
+    }
+
+    /// Frames are written by the link.
+    func tryFlush() throws(StreamError) -> Bool { true }
+
+    /// Ends a request whose last bytes were not known to be the last.
+    func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool {
+        if link.withStream(stream, { $0.isRequestEnded }) { return true }
+        if trailers.isEmpty { return try tryWrite(RawSpan(), isLast: true) != nil }
+        try perform { () throws(HTTP2LinkFailure) in try link.sendTrailers(trailers, on: stream) }
+        return true
+    }
+
+    private func perform<Result>(_ body: () throws(HTTP2LinkFailure) -> Result) throws(StreamError) -> Result {
         do throws(HTTP2LinkFailure) {
-            return try link.send(bytes, endsHere: isLast, on: stream)
+            return try body()
         } catch {
             // The exchange looks at the stream first.
             if case .protocolError(let error) = error { throw .http2(error) }
             throw .closed
         }
-    }
-
-    /// Ends a request whose last bytes were not known to be the last. Frames are written by the link.
-    func tryFlush(isLast: Bool) throws(StreamError) -> Bool {
-        if !isLast || link.withStream(stream, { $0.isRequestEnded }) { return true }
-        return try tryWrite(RawSpan(), isLast: true) != nil
     }
 }

@@ -108,6 +108,12 @@ extension StreamError {
         Sentence(
             "http.lengthNeeded", "HTTP/1.0 cannot send a body of unknown length; give its length, or use HTTP/1.1."))
 
+    static let trailersNeedChunks = http(
+        .badURL,
+        Sentence(
+            "http.trailersNeedChunks", "A body with trailers has no length: HTTP/1.1 sends trailers behind chunks only."
+        ))
+
     static let negativeLength = http(
         .badURL, Sentence("http.negativeLength", "The length of the request's body must not be negative."))
 

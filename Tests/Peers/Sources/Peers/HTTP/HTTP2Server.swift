@@ -30,7 +30,8 @@ public final class HTTP2Server: Peer {
         case apache
         /// Hypercorn. Its responses contain the version, the method, the path and the number of bytes received.
         case hypercorn
-        /// The `http2` module of Node. It returns the body of each upload, after the trailer `x-trailer: tail`.
+        /// The `http2` module of Node. It returns the body of each upload, and the trailer `x-sum` of its request, with the trailer
+        /// `x-trailer: tail`.
         case node
         /// A server that makes mistakes on demand, see ``HTTP2Server/faultScript``.
         case faults
@@ -290,6 +291,7 @@ public final class HTTP2Server: Peer {
             stream.on("error", (error) => console.log(String(error)));
             const coded = target.startsWith("/gzip/") && /gzip/.test(headers["accept-encoding"]);
             const trailers = { "x-trailer": "tail" };
+            stream.on("trailers", (fields) => { if (fields["x-sum"]) trailers["x-sum"] = fields["x-sum"]; });
             if (headers["expect"] === "100-continue") stream.additionalHeaders({ ":status": 100 });
             if (target === "/echo" || method === "POST") {
                 stream.respond({ ":status": 200 }, { waitForTrailers: true });
