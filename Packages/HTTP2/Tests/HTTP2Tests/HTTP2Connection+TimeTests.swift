@@ -77,7 +77,8 @@ struct TimeTests {
         }
         #expect(client.failure == nil && client.openStreams == 1)
         // Servers of gRPC tolerate two that follow another within 5 minutes.
-        #expect(pings.count == 288 && pings.first == .seconds(10) && pings.dropFirst().allSatisfy { $0 == .seconds(300) })
+        #expect(
+            pings.count == 288 && pings.first == .seconds(10) && pings.dropFirst().allSatisfy { $0 == .seconds(300) })
     }
 
     @Test func aRequestAfterASilenceAsksWhetherTheServerIsAlive() throws {

@@ -74,7 +74,8 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// The received HEADERS, CONTINUATION and DATA frames that carry nothing and end nothing: 100 at once, 10 a second by default.
     public var emptyFrames = HTTP2Rate(burst: 100, perSecond: 10)
 
-    /// The received DATA frames of less than 256 bytes: 10,000 at once and 10,000 a second by default. Larger frames make up for them.
+    /// The received DATA frames of less than 256 bytes: 10,000 at once and 10,000 a second by default. Larger frames make up for them. Those of
+    /// tunnels do not count.
     public var smallDataFrames = HTTP2Rate(burst: 10_000, perSecond: 10_000)
 
     /// The received frames without effect, such as PRIORITY and unknown types: 10,000 at once, 1,000 a second by default.

@@ -116,10 +116,10 @@ extension HTTP1Exchange {
         connection = nil
     }
 
-    func takeSwitched(_ deferred: inout DeferredActions) -> [UInt8] {
-        if isOver { return [] }
+    func takeSwitched(_ deferred: inout DeferredActions) -> (pair: StreamPair, received: [UInt8])? {
+        if isOver { return nil }
         abandon(&deferred)
-        return link.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
+        return (link.pair, link.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } })
     }
 }
 

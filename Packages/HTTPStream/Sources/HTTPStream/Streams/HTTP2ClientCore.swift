@@ -30,6 +30,8 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     private var streams: [StreamID: HTTP2ClientStream] = [:]
     /// The requests that wait until the server allows another stream, in order. There may be thousands.
     private var queue: [QueuedRequest] = []
+    /// The requests for other protocols that wait for the server's SETTINGS, which tell whether it accepts them.
+    private var unsettled: [QueuedRequest] = []
     /// The number of requests at the front of the queue that have been sent, and are removed together.
     private var sentInQueue = 0
     /// The number of requests sent so far.
@@ -76,7 +78,13 @@ extension HTTP2ClientCore {
     /// Whether no request uses the connection, which is open.
     var isIdle: Bool { isOpen && isUnused }
 
-    var isUnused: Bool { streams.isEmpty && sentInQueue == queue.count }
+    var isUnused: Bool { streams.isEmpty && sentInQueue == queue.count && unsettled.isEmpty }
+
+    /// Whether the server accepts requests for other protocols (RFC 8441 §3); nil before its SETTINGS.
+    var acceptsConnectProtocol: Bool? {
+        let settings = machine.peerSettings
+        return settings.ignoresRFC7540Priorities.map { _ in settings.isConnectProtocolEnabled }
+    }
 
     /// As ``drain(now:)``, unless a pool keeps the connection.
     mutating func drainUnlessPooled(now: Moment) {
@@ -116,8 +124,8 @@ extension HTTP2ClientCore {
 
     /// Lets the requests that wait for a stream continue on another connection.
     private mutating func giveUpQueue() {
-        signals += queue[sentInQueue...].map(\.stream.point)
-        (queue, sentInQueue) = ([], 0)
+        signals += (queue[sentInQueue...] + unsettled).map(\.stream.point)
+        (queue, sentInQueue, unsettled) = ([], 0, [])
     }
 }
 
@@ -132,8 +140,13 @@ extension HTTP2ClientCore {
     ) throws(HTTP2LinkFailure) {
         try requireOpen()
         stream.queuedAt = now
-        queue.append(QueuedRequest(request: request, endsHere: endsHere, stream: stream))
-        sendQueued(callingFor: stream, now: now)
+        let queued = QueuedRequest(request: request, endsHere: endsHere, stream: stream)
+        if request.connectProtocol != nil, acceptsConnectProtocol == nil {
+            unsettled.append(queued)
+        } else {
+            queue.append(queued)
+            sendQueued(callingFor: stream, now: now)
+        }
     }
 
     /// Whether the request has been sent.
@@ -193,6 +206,7 @@ extension HTTP2ClientCore {
         do throws(HTTP2Error) {
             let outcome = try machine.send(bytes, on: identifier, endsHere: endsHere, now: elapsed(now))
             if outcome.isComplete, endsHere { stream.isRequestEnded = true }
+            stream.isFull = !outcome.isComplete
             return outcome.isComplete || outcome.count > 0 ? outcome.count : nil
         } catch {
             throw .protocolError(error)
@@ -236,6 +250,7 @@ extension HTTP2ClientCore {
             if let index = queue.firstIndex(where: { $0.stream === stream }), index >= sentInQueue {
                 queue.remove(at: index)
             }
+            unsettled.removeAll { $0.stream === stream }
             return
         }
         guard streams.removeValue(forKey: identifier) != nil else { return }
@@ -276,7 +291,9 @@ extension HTTP2ClientCore {
     /// Signals the streams that can send more of their bodies.
     private mutating func signalWritable() {
         while let identifier = machine.nextWritable() {
-            if let stream = streams[identifier] { signals.append(stream.point) }
+            guard let stream = streams[identifier] else { continue }
+            stream.isFull = false
+            signals.append(stream.point)
         }
     }
 
@@ -302,7 +319,8 @@ extension HTTP2ClientCore {
             }
         case .sendingStopped(let identifier, _): change(identifier) { $0.isSendingStopped = true }
         case .goAway: drain(now: now)
-        case .room, .settings, .drained, .request: break
+        case .settings: (queue, unsettled) = (queue + unsettled, [])
+        case .room, .drained, .request: break
         @unknown default: break
         }
     }

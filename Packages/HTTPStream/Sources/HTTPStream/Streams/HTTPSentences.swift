@@ -184,6 +184,10 @@ extension StreamError {
                 "http2.notPossible", "The request cannot use HTTP/2, the only version that is permitted: %1.", reason))
     }
 
+    static let noOtherProtocols = http(
+        .badURL,
+        Sentence("http2.noOtherProtocols", "The server accepts no other protocols over HTTP/2 (RFC 8441)."))
+
     /// The failure of a stream of HTTP/2.
     static func http2(_ failure: HTTP2StreamFailure) -> StreamError {
         switch failure.cause {
@@ -337,6 +341,15 @@ extension StreamError {
         StreamError(
             posix: 104,  // ECONNRESET
             Sentence("server.clientGone", "The client has ended its request: %1.", "\(failure.code)"))
+    }
+
+    static func acceptsProtocol(_ status: HTTPStatus) -> StreamError {
+        StreamError(
+            posix: 22,
+            Sentence(
+                "server.acceptsProtocol",
+                "Over HTTP/2, the response %1 would accept the protocol that the request offers (RFC 8441 §5).",
+                "\(status)"))
     }
 
     static let answeredTwice = StreamError(
