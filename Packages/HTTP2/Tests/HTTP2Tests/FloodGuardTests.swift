@@ -30,6 +30,21 @@ struct FloodGuardTests {
         #expect(result.error?.code == .enhanceYourCalm && result.error?.rule == "resets" && result.count == 200)
     }
 
+    /// A WebSocket sends a frame for each message, however small.
+    @Test func smallDataOfATunnelIsNoFlood() throws {
+        var server = HTTP2ServerMachine(allowsConnectProtocol: true, now: .zero)
+        let request = Wire.request("CONNECT") + [(":protocol", "websocket")]
+        try server.receive(Wire.clientPreface + Wire.headers(1, ends: false, request))
+        try server.respond(StreamID(1), with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+        var count = 0
+        for _ in 0..<30 {
+            for _ in 0..<1000 { try server.receive(Wire.data(1, "x")) }
+            count += try server.readAll(StreamID(1)).0.count
+            _ = server.takeOutput()
+        }
+        #expect(count == 30_000)
+    }
+
     @Test func rapidResetWithAHandlerThatNeverReturns() throws {
         // The program knows 100 streams, which it does not close. The server then refuses a request itself, which counts as a reset.
         let result = try Self.flood(handler: { _ = $0.takeEvents() }) { index in

@@ -39,17 +39,96 @@ struct TimeTests {
         try client.tick(now: .seconds(10))
         #expect(try client.takeParts() == [.ping(1, isAcknowledgment: false)])
         try client.receive(Wire.frames { $0.appendPing(1, isAcknowledgment: true) }, now: .seconds(12))
-        #expect(client.roundTrip == .zero && client.nextDeadline == .seconds(22))
-        try client.tick(now: .seconds(22))
-        #expect(client.nextDeadline == .seconds(37))
+        #expect(client.roundTrip == .zero && client.nextDeadline == .seconds(312), "it works on its answer")
         try client.receive(Wire.response(1), now: .seconds(30))
-        let error = #expect(throws: HTTP2Error.self) { try client.tick(now: .seconds(37)) }
+        try client.tick(now: .seconds(40))
+        #expect(client.nextDeadline == .seconds(55))
+        try client.tick(now: .seconds(55) - .nanoseconds(1))
+        let error = #expect(throws: HTTP2Error.self) { try client.tick(now: .seconds(55)) }
         #expect(error?.rule == "pingTimeout")
         guard case .reset(_, let failure) = client.takeEvents().last else {
             Issue.record("the stream has not ended")
             return
         }
         #expect(failure.processing == .unknown)
+    }
+
+    @Test func whateverAServerSendsAfterAPingIsASignOfLife() throws {
+        var client = try Self.waitingClient()
+        try client.tick(now: .seconds(10))
+        try client.receive(Wire.windowUpdate(0, 1), now: .seconds(24))
+        #expect(client.nextDeadline == .seconds(34), "it need not be the answer")
+        try client.receive(Wire.frames { $0.appendPing(1, isAcknowledgment: true) }, now: .seconds(30))
+        #expect(client.nextDeadline == .seconds(330) && client.roundTrip == .zero)
+    }
+
+    @Test func aServerThatAnswersPingsMayTakeAnyTime() throws {
+        var client = try Self.waitingClient()
+        var (now, last, pings) = (Duration.zero, Duration.zero, [Duration]())
+        while let deadline = client.nextDeadline, deadline <= .seconds(24 * 3600) {
+            now = deadline
+            try client.tick(now: now)
+            for part in try client.takeParts() {
+                guard case .ping(let opaque, _) = part else { continue }
+                pings.append(now - last)
+                last = now
+                try client.receive(Wire.frames { $0.appendPing(opaque, isAcknowledgment: true) }, now: now)
+            }
+        }
+        #expect(client.failure == nil && client.openStreams == 1)
+        // Servers of gRPC tolerate two that follow another within 5 minutes.
+        #expect(
+            pings.count == 288 && pings.first == .seconds(10) && pings.dropFirst().allSatisfy { $0 == .seconds(300) })
+    }
+
+    @Test func aRequestAfterASilenceAsksWhetherTheServerIsAlive() throws {
+        var client = try Self.waitingClient()
+        try client.receive(Wire.response(1, ends: true), now: .seconds(1))
+        client.close(StreamID(1), now: .seconds(1))
+        _ = try client.request(MachinePair.head(), endsHere: true, now: .seconds(11) - .nanoseconds(1))
+        #expect(try !client.takeParts().contains(.ping(1, isAcknowledgment: false)))
+        _ = try client.request(MachinePair.head(), endsHere: true, now: .seconds(30))
+        #expect(try client.takeParts().last == .ping(1, isAcknowledgment: false))
+        _ = try client.request(MachinePair.head(), endsHere: true, now: .seconds(41))
+        #expect(try !client.takeParts().contains(.ping(2, isAcknowledgment: false)), "the answer is awaited")
+        #expect(client.nextDeadline == .seconds(45))
+    }
+
+    /// TCP takes more of a body only once the server has acknowledged what it holds, and the PING is behind that.
+    @Test func aTransportThatTakesOutputSlowlyIsASignOfLife() throws {
+        var client = try Self.waitingClient()
+        _ = client.takeOutput()
+        let stream = try #require(try client.request(MachinePair.head(.post), endsHere: false, now: .zero))
+        _ = try client.send([UInt8](repeating: 0, count: 60_000).span.bytes, on: stream, endsHere: false, now: .zero)
+        try client.tick(now: .seconds(10))
+        #expect(client.nextDeadline == .seconds(25))
+        for second in stride(from: 20, through: 200, by: 10) {
+            try client.tick(now: .seconds(second))
+            client.didWrite(1000)
+            #expect(client.nextDeadline == .seconds(second + 15))
+        }
+        #expect(throws: HTTP2Error.self) { try client.tick(now: .seconds(215)) }
+    }
+
+    @Test func requestsThatTheTransportTakesAtOnceAreNoSignOfLife() throws {
+        var client = try Self.waitingClient()
+        for second in 0..<25 {
+            try client.tick(now: .seconds(second))
+            _ = try client.request(MachinePair.head(), endsHere: true, now: .seconds(second))
+            client.didWrite(client.outputCount)
+        }
+        #expect(throws: HTTP2Error.self) { try client.tick(now: .seconds(25)) }
+    }
+
+    /// A client with an interval of 10 seconds that waits for a response since 0.
+    private static func waitingClient() throws -> HTTP2ClientMachine {
+        var limits = HTTP2Limits()
+        limits.pingInterval = .seconds(10)
+        var client = HTTP2ClientMachine(limits: limits, now: .zero)
+        try client.receive(Wire.serverPreface, now: .zero)
+        _ = try client.request(MachinePair.head(), endsHere: true, now: .zero)
+        _ = client.takeOutput()
+        return client
     }
 
     @Test func aBodyThatDoesNotArriveEndsItsStream() throws {

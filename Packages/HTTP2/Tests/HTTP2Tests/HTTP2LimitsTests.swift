@@ -22,6 +22,7 @@ struct HTTP2LimitsTests {
         #expect(!isValid { $0.maximumSettingsEntries = .max })
         #expect(!isValid { $0.creditTimeout = .zero })
         #expect(!isValid { $0.pingInterval = .seconds(-1) })
+        #expect(!isValid { $0.furtherPingInterval = .zero })
         #expect(!isValid { $0.fieldSection.droppedSize = -1 })
         var limits = HTTP2Limits()
         (limits.maximumConcurrentStreams, limits.fieldSection.listSize, limits.maximumOutput) = (.max, .max, .max)

@@ -24,6 +24,24 @@ import Testing
         #expect(Array(fields).count == 1)
     }
 
+    /// RFC 8441 §5: there is neither a key nor a proof of it.
+    @Test func acceptsARequestOfHTTP2() throws {
+        var request = try HTTPRequest(method: .get, target: "/chat", version: .http20)
+        request.fields = try self.request().fields
+        request.fields.remove(.webSocketKey)
+        let fields = try WebSocketServerHandshake(request).accept(subprotocols: ["chat"]).fields
+        #expect(fields.isEmpty)
+        var response = try HTTPResponse(status: .ok, version: .http20)
+        let client = try WebSocketClientHandshake(subprotocols: ["chat"])
+        #expect(try client.agreement(with: response) == WebSocketAgreement())
+        try response.fields.set("chat", for: .webSocketProtocol)
+        #expect(try client.agreement(with: response).subprotocol == "chat")
+        response = try HTTPResponse(status: .switchingProtocols, version: .http20)
+        #expect(performing { _ = try client.agreement(with: response) }?.code == .handshakeRefused)
+        request.fields.remove(.upgrade)
+        #expect(throws: WebSocketServerHandshake.Refusal.self) { try WebSocketServerHandshake(request) }
+    }
+
     /// FIPS 180 examples.
     @Test(arguments: [
         ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"), ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),

@@ -44,6 +44,23 @@ import Testing
         }
     }
 
+    @Test("the trailers of a request", arguments: [false, true])
+    func trailers(isSecure: Bool) async throws {
+        try await withServer(.node, isSecure: isSecure) { server in
+            let pieces = AsyncStream<[UInt8]> { source in
+                for number in 0..<100 { source.yield([UInt8](repeating: UInt8(number), count: 1000)) }
+                source.finish()
+            }
+            let stream = try ReadStream(
+                request: HTTPRequest(method: .post, url: url(server.url("/echo"))),
+                body: .chunks(pieces) { ["X-Sum": "4950000"] }, options: makeOptions(isSecure: isSecure))
+            try stream.open()
+            defer { stream.close() }
+            #expect(try await stream.readAll(limit: 200_000).reduce(0) { $0 + Int($1) } == 4_950_000)
+            #expect(stream[.httpTrailers]?["X-Sum"] == "4950000")
+        }
+    }
+
     @Test("a body of 10 MB returns while it is sent", arguments: echoing, [false, true])
     func largeBody(_ implementation: HTTP2Server.Implementation, isSecure: Bool) async throws {
         try await withServer(implementation, isSecure: isSecure) { server in

@@ -1,5 +1,5 @@
 import EventLoops
-import FoundationEssentials
+import Foundation
 import Peers
 import Testing
 import WebSocketStream
@@ -37,6 +37,42 @@ import WebSocketStream
         try await socket.close(code: .goingAway, reason: "bye")
         #expect(socket.closure?.code == .goingAway)
         #expect(await server.logs { $0.contains("CLOSED 1001 bye") })
+    }
+
+    /// Our client on streams of one connection of HTTP/2 (RFC 8441), with a server that returns each message.
+    @Test(arguments: [false, true], [false, true])
+    func exchangesMessagesOverHTTP2(isSecure: Bool, isCompressed: Bool) async throws {
+        let server = HTTP2Server(.hypercorn, isSecure: isSecure)
+        try server.start()
+        defer { server.stop() }
+        var options = HTTPSession.Configuration()
+        options.proxies = .direct
+        options.options.versions = isSecure ? .automatic : .http2
+        options.options.pool = HTTPConnectionPool()
+        if isSecure { options.options.tls.trust = .only(file: try CertificateAuthority.shared().root) }
+        let session = HTTPSession(options)
+        let page = try #require(URL(string: server.url("/hello")))
+        #expect(try await session.get(page).version == .http20)
+        let url = try #require(URL(string: server.url("/socket")))
+        for _ in 0..<2 {
+            let socket = try await WebSocket.connect(
+                url, configuration: configuration(isCompressed: isCompressed), session: session)
+            #expect(socket.response?.version == .http20 && socket.subprotocol == "echo")
+            #expect((socket.compression != nil) == isCompressed)
+            for count in [0, 1, 125, 126, 1000, 65535, 65536, 1 << 20, 8 << 20] {
+                let text = WebSocketMessage.text(String(repeating: "κόσμε ", count: count / 11))
+                try await socket.send(text)
+                #expect(try await socket.receive() == text)
+                let bytes = WebSocketMessage.binary((0..<count).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) })
+                try await socket.send(bytes)
+                #expect(try await socket.receive() == bytes)
+            }
+            #expect(try await socket.ping() > .zero)
+            #expect(try await session.get(page).status == .ok)
+            try await socket.close(code: .goingAway, reason: "bye")
+            #expect(socket.closure?.code == .goingAway)
+        }
+        #expect(await server.logs { $0.split(separator: "\n").count { $0.contains("CLOSED 1001") } == 2 })
     }
 
     /// Compression without context, which the client requires. Tornado ignores parameters without a value, so its response does not
@@ -90,6 +126,65 @@ import WebSocketStream
         server.stop(within: .seconds(5))
         try await running.value
         #expect(closures.withLock { $0 } == [WebSocketClosure(code: .goingAway, reason: "bye")])
+    }
+
+    /// A browser opens the sockets of a page on the connection of HTTP/2 that has loaded it (RFC 8441).
+    @Test func servesBrowserOverHTTP2() async throws {
+        let page = """
+            <!doctype html><title>waiting</title><img src="/hold"><script>
+            const socket = new WebSocket(`wss://${location.host}/socket`, "echo")
+            let count = 0
+            socket.onopen = () => socket.send("m")
+            socket.onmessage = (event) => {
+                count++
+                if (count < 10) socket.send(event.data + event.data)
+                else socket.close(1000, "bye")
+            }
+            socket.onclose = (event) => document.title = `${count} of ${socket.protocol}, ${event.code}`
+            </script>
+            """
+        let closure = OneShot<WebSocketClosure?>()
+        let versions = Locked<[HTTPVersion]>([])
+        let addresses = Locked<Set<String>>([])
+        let configuration = configuration(isCompressed: true)
+        var options = HTTPServer.Configuration()
+        let identity = try CertificateAuthority.shared().server(.good)
+        options.connections.tls = TLSConfiguration(
+            server: try TLSIdentity(file: identity.chain, keyFile: identity.key))
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: options)
+        let running = Task {
+            try await server.run { exchange in
+                addresses.withLock { _ = $0.insert("\(exchange.remoteAddress as Any)") }
+                switch exchange.request.target.path {
+                case "/socket":
+                    versions.withLock { $0.append(exchange.request.version) }
+                    let socket = try await exchange.acceptWebSocket(configuration)
+                    for try await message in socket.messages { try await socket.send(message) }
+                    closure.provide(socket.closure)
+                case "/hold":
+                    // The page is not complete before.
+                    _ = try await closure.value()
+                    try await exchange.respond(.ok)
+                default:
+                    try await exchange.respond(.ok, fields: ["Content-Type": "text/html"], body: Array(page.utf8))
+                }
+            }
+        }
+        let profile = FileManager.default.temporaryDirectory.appending(path: "browser-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: profile) }
+        let result = try await Command(
+            Chromium.program,
+            [
+                "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-proxy-server",
+                "--ignore-certificate-errors", "--user-data-dir=\(profile)", "--virtual-time-budget=60000",
+                "--dump-dom", "https://localhost:\(try #require(server.port))/",
+            ]
+        ).run()
+        server.stop(within: .zero)
+        try await running.value
+        #expect(result.text.contains("<title>10 of echo, 1000</title>"), "\(result.text)\(result.errors)")
+        #expect(versions.withLock { $0 } == [.http20] && addresses.withLock { $0.count } == 1)
+        #expect(try await closure.value() == WebSocketClosure(code: .normalClosure, reason: "bye"))
     }
 
     /// The handshake passes an HTTP proxy in a tunnel, although the scheme is `ws`.

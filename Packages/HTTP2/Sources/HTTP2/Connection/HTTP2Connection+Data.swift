@@ -12,16 +12,20 @@ extension HTTP2Connection {
             throw .connection(.flowControlError, "RFC 9113 §6.9.1", "the peer exceeds the window of the connection")
         }
         dataFrame = header
+        let id = header.stream
+        let index = streams.index(of: id)
         if !header.endsStream {
             if start.contentLength == 0 {
                 try floods.countEmptyFrame(now: now)
             } else {
-                try floods.countData(start.contentLength, now: now)
+                // Another protocol may have messages of any size: a WebSocket sends a frame for each.
+                if index.map({ streams[$0].incoming }) != .tunnel {
+                    try floods.countData(start.contentLength, now: now)
+                }
                 floods.didCarryData()
             }
         }
-        let id = header.stream
-        guard let index = streams.index(of: id), streams[index].state != .closed else {
+        guard let index, streams[index].state != .closed else {
             receiveWindow.consume(Int64(header.length))
             return try receiveLateData(header)
         }

@@ -18,6 +18,7 @@ extension HTTP2Connection {
             }
             try requireAccepted(traits.listSize + pseudoFields.listSize + (prioritySize ?? 0), on: nil)
             let isConnect = pseudoFields.opensTunnel
+            let isPeerDoubtful = liveness.isDoubtful(limits, now: now)
             guard let index = openRequest(isConnect ? .tunnel : .content(remaining: traits.contentLength)) else {
                 return nil
             }
@@ -36,6 +37,7 @@ extension HTTP2Connection {
                     name: Self.priorityName.span.bytes, value: priority.utf8.span.bytes, into: &writer.bytes)
             }
             writer.endHeaders(frame, on: id)
+            if isPeerDoubtful { writer.appendPing(liveness.ask(now: now), isAcknowledgment: false) }
             return id
         }
     }

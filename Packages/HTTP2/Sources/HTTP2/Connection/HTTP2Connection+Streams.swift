@@ -25,7 +25,7 @@ extension HTTP2Connection {
         let window = limits.initialStreamWindow
         let size = settingsSentAt == nil ? window : max(window, SendWindow.initial)
         receiveWindow.grow(by: size)
-        if openCount == 0 { liveness.noteActivity(now: now) }
+        if openCount == 0 { liveness.noteSign(now: now) }
         openCount += 1
         if timeouts.nextStreamCheck == nil { timeouts.nextStreamCheck = now + streamCheckInterval }
         return streams.insert(

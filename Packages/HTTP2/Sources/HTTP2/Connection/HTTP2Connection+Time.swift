@@ -46,7 +46,7 @@ extension HTTP2Connection {
         if case .announced(_, let until) = shutdown, until <= now { finishShutdown() }
         switch liveness.check(limits, hasStreams: openCount > 0, now: now) {
         case .fine: break
-        case .silent(let ping): writer.appendPing(ping, isAcknowledgment: false)
+        case .silent: writer.appendPing(liveness.ask(now: now), isAcknowledgment: false)
         case .unresponsive: throw .connection(.noError, "pingTimeout", "the peer does not answer a PING")
         }
     }
@@ -101,8 +101,15 @@ extension HTTP2Connection {
     /// Accounts output that has left. See ``HTTP2Machine/didWrite(_:)``.
     mutating func didWrite(_ count: Int) {
         writer.didWrite(count)
+        if timeouts.outputSince + Self.shortestOutputWait <= now {
+            timeouts.outputSince = now
+            liveness.noteSign(now: now)
+        }
         if let wait = timeouts.outputWait { timeouts.outputWait = writer.count == 0 ? nil : wait.afterWriting(count) }
     }
+
+    /// How long output has waited at least if the transport took it only since the peer had acknowledged earlier bytes, as TCP does.
+    private static let shortestOutputWait = Duration.seconds(1)
 
     /// The time between two looks at all streams. A stream that lacks credit ends at most this much late.
     var streamCheckInterval: Duration { min(limits.creditTimeout, limits.bodyTimeout) / 4 }
@@ -161,6 +168,8 @@ private enum StreamWait {
 struct Timeouts: Sendable {
     /// When the streams of a server are looked at next.
     var nextStreamCheck: Duration?
+    /// When the output was last found empty, or some of it was taken that had waited.
+    var outputSince = Duration.zero
     /// Since when output waits, as far as looks at the streams of a server have found it.
     var outputWait: OutputWait?
     /// When streams with little window no longer wait for more.
@@ -185,13 +194,20 @@ struct OutputWait: Sendable, BitwiseCopyable {
 }
 
 /// Whether the peer is alive, and how long a round trip takes (RFC 9113 §6.7).
+///
+/// While streams are open, a peer that gives no sign of life for a time is sent a PING. If there is still none for a further time, it is
+/// dead. Its answers to PINGs are signs of life, but until it goes on with its messages, it is asked less often.
 struct Liveness: Sendable {
-    /// When the last byte arrived, or the first stream was opened since there was none.
-    private var lastArrival: Duration?
+    /// When the peer gave the last sign of life, or the first stream was opened since there was none.
+    private var lastSign: Duration?
     /// The shortest round trip so far.
     private(set) var roundTrip: Duration?
-    private var unansweredPing: UnansweredPing?
     private var lastPing: UInt64 = 0
+    private var unansweredPing: UnansweredPing?
+    /// Whether nothing has arrived since the unanswered PING was queued.
+    private var isAwaited = false
+    /// Whether nothing of a message has arrived since the last answer to a PING.
+    private var hasOnlyAnswered = false
 
     private struct UnansweredPing {
         var opaque: UInt64
@@ -202,21 +218,37 @@ struct Liveness: Sendable {
     /// What is to be done about a peer that sends nothing.
     enum Finding {
         case fine
-        /// A PING with these opaque bytes is to be sent.
-        case silent(ping: UInt64)
-        /// The peer has not answered a PING in time.
+        /// A PING is to be sent.
+        case silent
+        /// The peer has given no sign of life since it was sent a PING.
         case unresponsive
     }
 
-    /// Notes that bytes have arrived, or that the first stream was opened.
-    mutating func noteActivity(now: Duration) {
-        lastArrival = now
+    /// Notes that bytes have arrived.
+    mutating func noteArrival(now: Duration) {
+        lastSign = now
+        isAwaited = false
     }
+
+    /// Notes another sign of life, or the begin of a wait: that the first stream was opened, or that the transport has taken bytes that had to
+    /// wait for it.
+    mutating func noteSign(now: Duration) { lastSign = now }
+
+    /// Notes that a part of a message has arrived.
+    mutating func noteMessage() { hasOnlyAnswered = false }
 
     /// Returns the opaque bytes of the next PING.
     mutating func nextPing() -> UInt64 {
         lastPing += 1
         return lastPing
+    }
+
+    /// Returns the opaque bytes of a PING that asks whether the peer is alive.
+    mutating func ask(now: Duration) -> UInt64 {
+        let ping = nextPing()
+        unansweredPing = UnansweredPing(opaque: ping, queuedAt: now)
+        isAwaited = true
+        return ping
     }
 
     /// Notes the length of a round trip.
@@ -229,20 +261,26 @@ struct Liveness: Sendable {
         guard let unansweredPing, unansweredPing.opaque == ping else { return false }
         measure(now - unansweredPing.queuedAt)
         self.unansweredPing = nil
+        hasOnlyAnswered = true
         return true
     }
 
-    func deadline(_ limits: HTTP2Limits, hasStreams: Bool) -> Duration? {
-        if let unansweredPing { return unansweredPing.queuedAt + limits.pingTimeout }
-        guard let interval = limits.pingInterval, let lastArrival, hasStreams else { return nil }
-        return lastArrival + interval
+    /// Whether a request that is sent now should ask whether the peer is alive.
+    func isDoubtful(_ limits: HTTP2Limits, now: Duration) -> Bool {
+        guard let interval = limits.pingInterval, let lastSign else { return false }
+        return lastSign + interval <= now && !isAwaited
     }
 
-    mutating func check(_ limits: HTTP2Limits, hasStreams: Bool, now: Duration) -> Finding {
+    func deadline(_ limits: HTTP2Limits, hasStreams: Bool) -> Duration? {
+        if isAwaited, let unansweredPing {
+            return max(unansweredPing.queuedAt, lastSign ?? .zero) + limits.pingTimeout
+        }
+        guard let interval = limits.pingInterval, let lastSign, hasStreams else { return nil }
+        return lastSign + (hasOnlyAnswered ? max(interval, limits.furtherPingInterval) : interval)
+    }
+
+    func check(_ limits: HTTP2Limits, hasStreams: Bool, now: Duration) -> Finding {
         guard let deadline = deadline(limits, hasStreams: hasStreams), deadline <= now else { return .fine }
-        if unansweredPing != nil { return .unresponsive }
-        let ping = nextPing()
-        unansweredPing = UnansweredPing(opaque: ping, queuedAt: now)
-        return .silent(ping: ping)
+        return isAwaited ? .unresponsive : .silent
     }
 }

@@ -144,7 +144,7 @@ extension HTTP2Connection {
     ) throws(HTTP2Error) {
         if let failure { throw failure }
         advance(to: now)
-        liveness.noteActivity(now: self.now)
+        liveness.noteArrival(now: self.now)
         do throws(HTTP2Error) {
             var offset = try receivePreface(bytes)
             while let part = try parser.next(in: bytes, at: &offset) { try act(on: part, bytes, take) }
@@ -159,6 +159,7 @@ extension HTTP2Connection {
     /// Notes the time of a call. A clock that goes back stands still.
     mutating func advance(to now: Duration) {
         if now > self.now { self.now = now }
+        if writer.count == 0 { timeouts.outputSince = self.now }
     }
 
     /// Sends this side's half of the preface: a client's fixed bytes, then SETTINGS (RFC 9113 §3.4).
@@ -234,6 +235,7 @@ extension HTTP2Connection {
     }
 
     private mutating func begin(_ start: FrameStart) throws(HTTP2Error) {
+        liveness.noteMessage()
         switch start.header.kind {
         case .data: try beginData(start)
         case .headers: try beginHeaders(start)

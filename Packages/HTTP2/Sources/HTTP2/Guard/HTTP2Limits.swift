@@ -74,7 +74,8 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// The received HEADERS, CONTINUATION and DATA frames that carry nothing and end nothing: 100 at once, 10 a second by default.
     public var emptyFrames = HTTP2Rate(burst: 100, perSecond: 10)
 
-    /// The received DATA frames of less than 256 bytes: 10,000 at once and 10,000 a second by default. Larger frames make up for them.
+    /// The received DATA frames of less than 256 bytes: 10,000 at once and 10,000 a second by default. Larger frames make up for them. Those of
+    /// tunnels do not count.
     public var smallDataFrames = HTTP2Rate(burst: 10_000, perSecond: 10_000)
 
     /// The received frames without effect, such as PRIORITY and unknown types: 10,000 at once, 1,000 a second by default.
@@ -98,10 +99,19 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// The time without a byte of a request's body after which a server resets the stream. 60 seconds by default.
     public var bodyTimeout: Duration = .seconds(60)
 
-    /// The time without any frame, while streams are open, after which a PING asks whether the peer is alive. Nil, the default: never.
+    /// The time without a sign of life of the peer, while streams are open, after which a PING asks whether it is alive. Nil, the default:
+    /// never. A request after such a time is followed by a PING at once.
+    ///
+    /// Bytes of the peer are a sign of life. So is that the transport takes output that had to wait for it: a PING behind a large body cannot be
+    /// answered sooner.
     public var pingInterval: Duration?
 
-    /// The time in which the peer must answer a PING, from when it was queued. 15 seconds by default.
+    /// As ``pingInterval``, while the peer sends nothing of a message but answers PINGs. 5 minutes by default, and at least ``pingInterval``.
+    ///
+    /// A peer may work on its answer for hours, and servers of gRPC end a connection on which PINGs are more frequent.
+    public var furtherPingInterval: Duration = .seconds(300)
+
+    /// The time after a PING in which the peer must give a sign of life, from when the PING was queued. 15 seconds by default.
     ///
     /// It ends the connection, except for the PING of ``HTTP2Machine/shutDown(now:)``, whose second GOAWAY then follows at once.
     public var pingTimeout: Duration = .seconds(15)
@@ -132,7 +142,10 @@ public struct HTTP2Limits: Hashable, Sendable {
         if !(1...1 << 30).contains(maximumOutput) { return "maximumOutput is from 1 to 1 GiB" }
         if !(0...1 << 16).contains(maximumSettingsEntries) { return "maximumSettingsEntries is from 0 to 65,536" }
         if let violation = fieldSection.violation { return "fieldSection: \(violation)" }
-        let waits = [settingsTimeout, fieldSectionTimeout, creditTimeout, bodyTimeout, pingTimeout, smallWindowDelay]
+        let waits = [
+            settingsTimeout, fieldSectionTimeout, creditTimeout, bodyTimeout, furtherPingInterval, pingTimeout,
+            smallWindowDelay,
+        ]
         if !waits.allSatisfy({ $0 > .zero }) || pingInterval ?? pingTimeout <= .zero { return "a wait is not positive" }
         let rest = SendWindow.maximum - connectionWindowReserve
         if Int64(maximumConcurrentStreams) > rest / newStreamWindow {

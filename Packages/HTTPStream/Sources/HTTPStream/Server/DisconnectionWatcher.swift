@@ -50,10 +50,9 @@ final class DisconnectionWatcher: ExchangeTask, @unchecked Sendable {
         return isCancelled
     }
 
-    /// Leaves the task to the handler: the connection carries another protocol, whose user reads its end.
-    func leaveToHandler() {
+    override func leaveToHandler() {
         let timer = lock.withLock { () -> LoopTimer? in
-            if case .running = state { state = .switched }
+            if case .running = state { state = .switched() }
             point.unwatch(.reader, self)
             return self.timer.take()
         }

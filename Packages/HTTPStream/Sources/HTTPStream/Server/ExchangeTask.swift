@@ -13,8 +13,9 @@ class ExchangeTask: Watcher, @unchecked Sendable {
         case cancelling
         /// The client has disconnected, possibly before the task has begun.
         case cancelled
-        /// The connection carries another protocol, whose user reads its end.
-        case switched
+        /// The connection carries another protocol, whose user reads its end. Over HTTP/2, the client may have ended its part of the stream, or
+        /// this side the whole stream.
+        case switched(hasEnded: Bool = false)
     }
 
     let lock = Lock()
@@ -80,6 +81,23 @@ class ExchangeTask: Watcher, @unchecked Sendable {
         closed?.provide(())
     }
 
+    /// Leaves the task to the handler: the connection carries another protocol, whose user reads its end.
+    func leaveToHandler() {
+        lock.withLock {
+            if case .running = state { state = .switched() }
+        }
+    }
+
+    /// Notes that the client has ended its part of a stream that carries another protocol, or this side the stream.
+    final func noteEndOfSwitched() {
+        let closed = lock.withLock { () -> OneShot<Void>? in
+            guard case .switched = state else { return nil }
+            state = .switched(hasEnded: true)
+            return self.closed.take()
+        }
+        closed?.provide(())
+    }
+
     /// Waits until the client has disconnected, or the handler has ended, or the calling task is cancelled.
     func waitUntilClosed() async { try? await awaitedClose()?.value() }
 
@@ -87,7 +105,7 @@ class ExchangeTask: Watcher, @unchecked Sendable {
     final func awaitedClose() -> OneShot<Void>? {
         lock.withLock {
             switch state {
-            case .idle, .cancelling, .cancelled: return nil
+            case .idle, .cancelling, .cancelled, .switched(hasEnded: true): return nil
             case .running, .switched:
                 let closed = self.closed ?? OneShot()
                 self.closed = closed

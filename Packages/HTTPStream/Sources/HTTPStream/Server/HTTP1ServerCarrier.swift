@@ -215,7 +215,7 @@ final class HTTP1ServerCarrier: ServerCarrier {
     }
 
     func switchProtocols(
-        to protocolName: String, _ fields: HTTPFields, willSend: () -> Void
+        to protocolName: String, _ fields: HTTPFields, willSend: (HTTPStatus) -> Void
     ) async throws(StreamError) -> HTTPUpgradedConnection {
         do throws(HTTPMessageError) {
             var response = try HTTPResponse(status: .switchingProtocols)
@@ -230,7 +230,7 @@ final class HTTP1ServerCarrier: ServerCarrier {
         } catch {
             throw StreamError(error)
         }
-        willSend()
+        willSend(.switchingProtocols)
         try await sendOutput()
         connection.watcher.leaveToHandler()
         let received = connection.takeBuffer()

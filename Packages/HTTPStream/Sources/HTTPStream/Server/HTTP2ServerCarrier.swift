@@ -24,6 +24,8 @@ final class HTTP2ServerCarrier: ServerCarrier {
     private let link: HTTP2ServerLink
     private let stream: HTTP2ServerStream
     private var response = Response.none
+    /// The stream as a connection that carries another protocol, after a switch.
+    private var tunnel: StreamPair?
     /// Whether the client waits for a 100 (Continue) before it sends the body.
     private var needsContinue: Bool
     /// The number of bytes of the body that have been read.
@@ -34,7 +36,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
     init(_ stream: HTTP2ServerStream, on link: HTTP2ServerLink) {
         self.stream = stream
         self.link = link
-        request = stream.request.head
+        request = stream.request.offering
         let configuration = link.context.configuration
         requestPace = BodyPace(limit: configuration.bodyTimeout, rate: configuration.minimumBodyRate)
         responsePace = BodyPace(limit: configuration.writeTimeout, rate: configuration.minimumResponseRate)
@@ -56,6 +58,8 @@ final class HTTP2ServerCarrier: ServerCarrier {
 
     func readBody(upTo limit: Int) async throws(StreamError) -> [UInt8] {
         if let refusal { throw .requestRefused(refusal.status, underlying: refusal.error) }
+        // What the client sends is the other protocol.
+        if stream.isTunnel { return [] }
         while true {
             if link.loop.isShareSpent { await Task.yield() }
             if let piece = try takePiece(upTo: min(max(1, limit), HTTP2ServerCarrier.maximumPiece)) { return piece }
@@ -133,6 +137,10 @@ final class HTTP2ServerCarrier: ServerCarrier {
     // MARK: The response
 
     func makeHead(_ response: HTTPResponse, length: Int64?) throws(StreamError) -> ResponsePlan.Body {
+        if stream.isTunnel, response.status.kind == .successful {
+            refuse(RequestRefusal(.notImplemented))
+            throw .acceptsProtocol(response.status)
+        }
         let content = try ResponseContent(of: response, length: length, to: request.method)
         var head = response
         head.fields.removeConnectionFields()
@@ -234,13 +242,31 @@ final class HTTP2ServerCarrier: ServerCarrier {
     // MARK: Other protocols
 
     func requireOffer(of protocolName: String) throws(StreamError) {
-        throw .unsendable("HTTP/2 has no Upgrade (RFC 9113 §8.6)")
+        if stream.isTunnel, request.offers(protocolName) { return }
+        throw .unsendable("the request does not offer to switch to \(protocolName) (RFC 8441 §4)")
     }
 
     func switchProtocols(
-        to protocolName: String, _ fields: HTTPFields, willSend: () -> Void
+        to protocolName: String, _ fields: HTTPFields, willSend: (HTTPStatus) -> Void
     ) async throws(StreamError) -> HTTPUpgradedConnection {
-        throw .closed  // never reached: `requireOffer(of:)` throws
+        var head: HTTPResponse
+        do throws(HTTPMessageError) {
+            head = try HTTPResponse(status: .ok)
+            head.fields = fields
+            head.fields.removeConnectionFields()
+            try head.fields.set(rawValue: context.date.now, for: .date)
+        } catch {
+            throw StreamError(error)
+        }
+        try respond(head, endsHere: false)
+        response = .ended
+        willSend(.ok)
+        task.leaveToHandler()
+        // The client may have ended its part already.
+        if link.withStream(stream, { $0.hasEnded }) { task.noteEndOfSwitched() }
+        let tunnel = HTTP2Tunnel.streams(HTTP2ServerTunnelEnd(link: link, stream: stream))
+        self.tunnel = tunnel
+        return HTTPUpgradedConnection(pair: tunnel, received: [])
     }
 
     func takePermit() -> LongLivedLimit.Permit? { link.takePermit() }
@@ -266,8 +292,21 @@ final class HTTP2ServerCarrier: ServerCarrier {
     func end() async -> Bool { true }
 
     func close(isComplete: Bool) async {
+        tunnel?.close()
         link.close(stream, isComplete || isClientGone ? nil : .internalError)
     }
 
     func abandon() { link.close(stream, .internalError) }
+}
+
+extension HTTP2Request {
+    /// The head, with the fields in which a request of HTTP/1.1 offers a protocol. A client of HTTP/2 cannot send them (RFC 9113 §8.2.2).
+    fileprivate var offering: HTTPRequest {
+        guard let connectProtocol else { return head }
+        var request = head
+        // A name that is no value of a field is not offered.
+        try? request.fields.set(connectProtocol, for: .upgrade)
+        try? request.fields.set("Upgrade", for: .connection)
+        return request
+    }
 }

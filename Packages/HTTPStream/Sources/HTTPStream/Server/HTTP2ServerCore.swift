@@ -48,7 +48,8 @@ struct HTTP2ServerCore: HTTP2Core, ~Copyable {
         self.configuration = configuration
         self.loop = loop
         start = now
-        machine = HTTP2ServerMachine(limits: HTTP2Limits(of: configuration), now: .zero)
+        machine = HTTP2ServerMachine(
+            limits: HTTP2Limits(of: configuration), allowsConnectProtocol: true, now: .zero)
     }
 
     /// What the connection does.
@@ -183,8 +184,15 @@ extension HTTP2ServerCore {
     /// would otherwise all be woken, to find that the first one has taken it.
     private mutating func noteWritable() {
         while turn == nil, let identifier = machine.nextWritable() {
-            guard let stream = streams[identifier], stream.wait == .room else { continue }
-            turn = identifier
+            guard let stream = streams[identifier] else { continue }
+            if stream.isFull {
+                // The user of another protocol may have nothing more to send.
+                stream.isFull = false
+            } else if stream.wait == .room {
+                turn = identifier
+            } else {
+                continue
+            }
             notices.append(.change(stream))
         }
     }
@@ -221,7 +229,12 @@ extension HTTP2ServerCore {
     ) throws(HTTP2Error) -> HTTP2SendOutcome {
         endTurn(of: stream)
         let outcome = try machine.send(bytes, on: stream.identifier, endsHere: endsHere, now: elapsed(now))
-        if !outcome.isComplete { setWait(.room, of: stream) }
+        // A connection with another protocol does not count as one that waits for its client.
+        if stream.isTunnel {
+            stream.isFull = !outcome.isComplete
+        } else if !outcome.isComplete {
+            setWait(.room, of: stream)
+        }
         return outcome
     }
 

@@ -40,10 +40,13 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
     override func perform(_ notice: HTTP2ServerCore.Notice) {
         switch notice {
         case .requests: requests.signal(.readable)
-        case .change(let stream): stream.point.signal(.readable)
+        case .change(let stream):
+            if stream.isTunnel, withStream(stream, { $0.hasEnded }) { stream.task.noteEndOfSwitched() }
+            stream.point.signal([.readable, .writable])
         case .disconnection(let stream):
             stream.task.cancel()
-            stream.point.signal(.readable)
+            stream.task.noteEndOfSwitched()
+            stream.point.signal([.readable, .writable])
         case .activity: reportActivity()
         }
     }
@@ -201,4 +204,36 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
     func withStream<Result: Sendable>(_ stream: HTTP2ServerStream, _ body: (HTTP2ServerStream) -> Result) -> Result {
         withCore { _ in body(stream) }
     }
+}
+
+/// A server's use of a stream that carries another protocol.
+struct HTTP2ServerTunnelEnd: HTTP2TunnelEnd {
+    let link: HTTP2ServerLink
+    let stream: HTTP2ServerStream
+
+    var point: WaitPoint { stream.point }
+    var pair: StreamPair { link.pair }
+    var isFull: Bool { link.withStream(stream) { $0.isFull } }
+
+    func read(into target: inout MutableRawSpan) throws(StreamError) -> HTTP2ReadOutcome {
+        do throws(HTTP2Error) { return try link.read(stream, into: &target) } catch { throw self.error(error) }
+    }
+
+    func send(_ bytes: RawSpan, endsHere: Bool) throws(StreamError) -> Int? {
+        do throws(HTTP2Error) {
+            let outcome = try link.send(bytes, endsHere: endsHere, on: stream)
+            return outcome.isComplete || outcome.count > 0 ? outcome.count : nil
+        } catch {
+            throw self.error(error)
+        }
+    }
+
+    func close() {
+        link.close(stream, nil)
+        stream.task.noteEndOfSwitched()
+    }
+
+    func error(_ failure: HTTP2StreamFailure) -> StreamError { .clientGone(failure) }
+
+    private func error(_ error: HTTP2Error) -> StreamError { error.fault == .caller ? .closed : .http2(error) }
 }

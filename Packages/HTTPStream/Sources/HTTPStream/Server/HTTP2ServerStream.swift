@@ -27,6 +27,11 @@ final class HTTP2ServerStream: @unchecked Sendable {
     var hasEnded = false
     var trailers = HTTPFields()
 
+    /// Whether the client asks to let the stream carry another protocol (RFC 8441).
+    var isTunnel: Bool { request.connectProtocol != nil }
+    /// Whether bytes of another protocol were not taken, and the point has not been signalled since.
+    var isFull = false
+
     /// The number of bytes of the target, the names and the values.
     let headSize: Int
 
@@ -36,6 +41,7 @@ final class HTTP2ServerStream: @unchecked Sendable {
         var size = request.head.target.bytes.count
         request.head.fields.forEachRawField { name, value in size += name.byteCount + value.byteCount }
         headSize = size
-        point = WaitPoint(loop: loop, only: .reader)
+        // The reader and the writer of another protocol wait apart.
+        point = request.connectProtocol == nil ? WaitPoint(loop: loop, only: .reader) : WaitPoint(loop: loop)
     }
 }

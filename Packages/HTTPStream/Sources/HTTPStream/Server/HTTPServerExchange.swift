@@ -279,6 +279,11 @@ extension HTTPServerExchange {
 
     /// Responds with 101 (Switching Protocols), and returns the connection, which then carries the other protocol (RFC 9110 §7.8).
     ///
+    /// Over HTTP/2 (RFC 8441), the client offers the protocol with an extended CONNECT, which the handler sees as the GET request with `Upgrade` that
+    /// HTTP/1.1 would have; the response is a 200, and the stream carries the protocol. A client that does not read for
+    /// ``HTTPServer/Configuration/writeTimeout`` loses the stream. A handler that does not switch can respond with any status except a
+    /// 2xx, which would accept the protocol: the client receives a 501 in its place.
+    ///
     /// The connection belongs to the handler and is closed when the handler ends. The time limits of the configuration for
     /// bodies and responses no longer apply, and the handler is no longer cancelled if the client disconnects: it reads the end.
     ///
@@ -293,7 +298,7 @@ extension HTTPServerExchange {
     ///
     /// - Parameters:
     ///   - protocolName: The protocol; `Upgrade` of the request must contain it.
-    ///   - fields: Further fields of the response; `Upgrade`, `Connection` and `Date` are added.
+    ///   - fields: Further fields of the response; `Upgrade`, `Connection` and `Date` are added (over HTTP/2, `Date` alone).
     /// - Throws: `EINVAL` if the request has not offered the protocol, has a body that has not been read to its end, or was
     ///   answered already, and for a response that cannot be sent; `EAGAIN` as ``declareLongLived()``; the error of the connection.
     public func switchProtocols(
@@ -307,9 +312,9 @@ extension HTTPServerExchange {
             throw .unsendable("a 101 has no body (RFC 9110 §8.6)")
         }
         try takePermit()
-        let connection = try await carrier.switchProtocols(to: protocolName, fields) {
+        let connection = try await carrier.switchProtocols(to: protocolName, fields) { status in
             answer = .switched
-            progress.withLock { $0.status = .switchingProtocols }
+            progress.withLock { $0.status = status }
         }
         return connection
     }

@@ -55,11 +55,11 @@ protocol ServerCarrier: AnyObject {
     /// Throws unless the client has offered to switch to a protocol, and its body has been read.
     func requireOffer(of protocolName: String) throws(StreamError)
 
-    /// Responds with 101, and lets the connection carry the other protocol.
+    /// Responds with 101, or over HTTP/2 with 200, and lets the connection, or the stream, carry the other protocol.
     ///
-    /// - Parameter willSend: called once the response can be sent.
+    /// - Parameter willSend: called with the status once the response can be sent.
     func switchProtocols(
-        to protocolName: String, _ fields: HTTPFields, willSend: () -> Void
+        to protocolName: String, _ fields: HTTPFields, willSend: (HTTPStatus) -> Void
     ) async throws(StreamError) -> HTTPUpgradedConnection
 
     /// Responds in place of the handler. Returns false if the client is gone.

@@ -3,7 +3,7 @@ public import StreamKit
 
 /// The server's response to an offer to switch to another protocol.
 public enum HTTPUpgrade: Sendable {
-    /// The server has switched: its 101 response, and the connection.
+    /// The server has switched: its response (101, or a 2xx over HTTP/2), and the connection.
     case switched(HTTPResponse, HTTPUpgradedConnection)
     /// The server has declined, and has responded as it would have without the offer. Read the stream to its end, or close it.
     case declined(HTTPResponse, ReadStream)
@@ -21,6 +21,10 @@ extension HTTPSession {
     ///
     /// Redirects, cookies and logins are as for ``open(_:body:within:)``. Proxies establish tunnels, for `http` as well. The
     /// request is not sent again after a failure (``Configuration/retries``).
+    ///
+    /// If ``HTTPOptions/versions`` permit HTTP/2, and the session has a connection of HTTP/2 to the server that accepts it, the request is an
+    /// extended CONNECT, and a stream of that connection carries the other protocol (RFC 8441). With ``HTTPVersions/http2``, a connection is
+    /// opened if there is none, and a server that does not accept it is an error.
     ///
     /// - Parameters:
     ///   - request: The request, without a body. `Connection` and `Upgrade` are added.

@@ -30,7 +30,8 @@ extension HTTPConnection {
                 head, fetch.method, fetch.body, on: self, link, keepsConnection: preparation.keepsConnection,
                 offersSwitch: preparation.upgrade != nil, hasWaited: hasWaited)
         case .http2(let link):
-            return try HTTP2Exchange(head, fetch.method, fetch.body, on: self, link, limits: limits)
+            return try HTTP2Exchange(
+                head, fetch.method, fetch.body, on: self, link, connectProtocol: preparation.upgrade, limits: limits)
         }
     }
 }

@@ -46,7 +46,7 @@ extension LoadSettings {
         let reason: String? =
             if pool.isOfOneLogin || key.isBound || session?.needsIdleConnection == true {
                 "its login belongs to its connection"
-            } else if offersSwitch || request.fields.contains(.upgrade) {
+            } else if offersSwitch ? !mayOpenTunnel(key) : request.fields.contains(.upgrade) {
                 "it offers an upgrade"
             } else if request.version < .http11 {
                 "it is one of \(request.version)"
@@ -65,6 +65,12 @@ extension LoadSettings {
         if offered.isEmpty { return key.origin.isSecure || options.versions == .http2 ? options.versions : .http1 }
         guard offered.contains(HTTPVersions.http2Protocol) else { return .http1 }
         return offered.contains(HTTPVersions.http1Protocol) ? .automatic : .http2
+    }
+
+    /// Whether a request for another protocol may be one of HTTP/2 (RFC 8441): over a connection whose server accepts it, and if HTTP/2 alone
+    /// is permitted, over a new one, to find out.
+    private func mayOpenTunnel(_ key: HTTPConnectionKey) -> Bool {
+        pool.shared(shareKey(key))?.acceptsConnectProtocol ?? (options.versions == .http2)
     }
 
     /// The time limit of opening a connection; nil for none.

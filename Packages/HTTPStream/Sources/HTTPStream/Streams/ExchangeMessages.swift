@@ -189,6 +189,9 @@ struct ExchangeMessages: ~Copyable, Sendable {
         }
     }
 
+    /// Takes the head that lets the stream of the request carry another protocol.
+    mutating func acceptTunnel(_ head: HTTPResponse) { response = head }
+
     /// What the status of a response that has not been reported yet means for the request.
     private func verdict(on status: HTTPStatus) -> HeadVerdict {
         if machine.isExpectationRefused(by: status) { return .refusesExpectation }

@@ -116,10 +116,10 @@ extension HTTP1Exchange {
         connection = nil
     }
 
-    func takeSwitched(_ deferred: inout DeferredActions) -> [UInt8] {
-        if isOver { return [] }
+    func takeSwitched(_ deferred: inout DeferredActions) -> (pair: StreamPair, received: [UInt8])? {
+        if isOver { return nil }
         abandon(&deferred)
-        return link.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
+        return (link.pair, link.buffer.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } })
     }
 }
 
@@ -296,7 +296,8 @@ private struct HTTP1Output: ExchangeOutput {
     var isRefused: Bool { false }
 
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? { try link.pair.output.tryWrite(bytes) }
-    func tryFlush(isLast: Bool) throws(StreamError) -> Bool { try link.pair.output.tryFlush() }
+    func tryFlush() throws(StreamError) -> Bool { try link.pair.output.tryFlush() }
+    func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool { try tryFlush() }
 }
 
 /// A thread that waits for the response borrows the link.

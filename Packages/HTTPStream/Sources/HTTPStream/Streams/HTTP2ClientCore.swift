@@ -14,6 +14,11 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
         let stream: HTTP2ClientStream
     }
 
+    /// How long a server may send nothing while a request waits for it; then it is sent a PING.
+    static let pingInterval = Duration.seconds(30)
+    /// How long a server may send nothing after that; then the connection is dead. A server that answers may take any time for its response.
+    static let pingTimeout = Duration.seconds(15)
+
     /// How long a connection is kept at least for its first request.
     private static let unusedTime = Duration.seconds(1)
 
@@ -25,6 +30,8 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     private var streams: [StreamID: HTTP2ClientStream] = [:]
     /// The requests that wait until the server allows another stream, in order. There may be thousands.
     private var queue: [QueuedRequest] = []
+    /// The requests for other protocols that wait for the server's SETTINGS, which tell whether it accepts them.
+    private var unsettled: [QueuedRequest] = []
     /// The number of requests at the front of the queue that have been sent, and are removed together.
     private var sentInQueue = 0
     /// The number of requests sent so far.
@@ -53,6 +60,8 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     init(limits: HTTPLimits, idleTime: Duration?, silenceLimit: Duration, now: Moment) {
         var protocolLimits = HTTP2Limits(of: limits)
         protocolLimits.maximumInterimResponses = HTTPLimits.interimResponses
+        protocolLimits.pingInterval = HTTP2ClientCore.pingInterval
+        protocolLimits.pingTimeout = HTTP2ClientCore.pingTimeout
         machine = HTTP2ClientMachine(limits: protocolLimits, now: .zero)
         (start, lastInput) = (now, now)
         self.idleTime = idleTime
@@ -69,7 +78,13 @@ extension HTTP2ClientCore {
     /// Whether no request uses the connection, which is open.
     var isIdle: Bool { isOpen && isUnused }
 
-    var isUnused: Bool { streams.isEmpty && sentInQueue == queue.count }
+    var isUnused: Bool { streams.isEmpty && sentInQueue == queue.count && unsettled.isEmpty }
+
+    /// Whether the server accepts requests for other protocols (RFC 8441 §3); nil before its SETTINGS.
+    var acceptsConnectProtocol: Bool? {
+        let settings = machine.peerSettings
+        return settings.ignoresRFC7540Priorities.map { _ in settings.isConnectProtocolEnabled }
+    }
 
     /// As ``drain(now:)``, unless a pool keeps the connection.
     mutating func drainUnlessPooled(now: Moment) {
@@ -109,8 +124,8 @@ extension HTTP2ClientCore {
 
     /// Lets the requests that wait for a stream continue on another connection.
     private mutating func giveUpQueue() {
-        signals += queue[sentInQueue...].map(\.stream.point)
-        (queue, sentInQueue) = ([], 0)
+        signals += (queue[sentInQueue...] + unsettled).map(\.stream.point)
+        (queue, sentInQueue, unsettled) = ([], 0, [])
     }
 }
 
@@ -125,8 +140,13 @@ extension HTTP2ClientCore {
     ) throws(HTTP2LinkFailure) {
         try requireOpen()
         stream.queuedAt = now
-        queue.append(QueuedRequest(request: request, endsHere: endsHere, stream: stream))
-        sendQueued(callingFor: stream, now: now)
+        let queued = QueuedRequest(request: request, endsHere: endsHere, stream: stream)
+        if request.connectProtocol != nil, acceptsConnectProtocol == nil {
+            unsettled.append(queued)
+        } else {
+            queue.append(queued)
+            sendQueued(callingFor: stream, now: now)
+        }
     }
 
     /// Whether the request has been sent.
@@ -186,10 +206,25 @@ extension HTTP2ClientCore {
         do throws(HTTP2Error) {
             let outcome = try machine.send(bytes, on: identifier, endsHere: endsHere, now: elapsed(now))
             if outcome.isComplete, endsHere { stream.isRequestEnded = true }
+            stream.isFull = !outcome.isComplete
             return outcome.isComplete || outcome.count > 0 ? outcome.count : nil
         } catch {
             throw .protocolError(error)
         }
+    }
+
+    /// Ends a request whose body has been taken completely.
+    mutating func sendTrailers(
+        _ trailers: HTTPFields, on stream: HTTP2ClientStream, now: Moment
+    ) throws(HTTP2LinkFailure) {
+        guard let identifier = stream.identifier else { throw .unavailable }
+        if let failure = stream.failure { throw .stream(failure) }
+        do throws(HTTP2Error) {
+            try machine.sendTrailers(trailers, on: identifier, now: elapsed(now))
+        } catch {
+            throw .protocolError(error)
+        }
+        stream.isRequestEnded = true
     }
 
     /// Reads data of a response.
@@ -215,6 +250,7 @@ extension HTTP2ClientCore {
             if let index = queue.firstIndex(where: { $0.stream === stream }), index >= sentInQueue {
                 queue.remove(at: index)
             }
+            unsettled.removeAll { $0.stream === stream }
             return
         }
         guard streams.removeValue(forKey: identifier) != nil else { return }
@@ -255,7 +291,9 @@ extension HTTP2ClientCore {
     /// Signals the streams that can send more of their bodies.
     private mutating func signalWritable() {
         while let identifier = machine.nextWritable() {
-            if let stream = streams[identifier] { signals.append(stream.point) }
+            guard let stream = streams[identifier] else { continue }
+            stream.isFull = false
+            signals.append(stream.point)
         }
     }
 
@@ -281,7 +319,8 @@ extension HTTP2ClientCore {
             }
         case .sendingStopped(let identifier, _): change(identifier) { $0.isSendingStopped = true }
         case .goAway: drain(now: now)
-        case .room, .settings, .drained, .request: break
+        case .settings: (queue, unsettled) = (queue + unsettled, [])
+        case .room, .drained, .request: break
         @unknown default: break
         }
     }

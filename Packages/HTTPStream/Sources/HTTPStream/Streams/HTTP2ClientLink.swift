@@ -74,6 +74,9 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     /// Whether the server has answered a request.
     var hasAnswered: Bool { withCore { $0.hasAnswered } }
 
+    /// Whether the server accepts requests for other protocols (RFC 8441 §3); nil before its SETTINGS.
+    var acceptsConnectProtocol: Bool? { withCore { $0.acceptsConnectProtocol } }
+
     /// The number of requests sent so far.
     var sentCount: Int { withCore { $0.sentCount } }
 
@@ -86,6 +89,13 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     func send(_ bytes: RawSpan, endsHere: Bool, on stream: HTTP2ClientStream) throws(HTTP2LinkFailure) -> Int? {
         try changeCore { (core) throws(HTTP2LinkFailure) in
             try core.send(bytes, endsHere: endsHere, on: stream, now: .now)
+        }
+    }
+
+    /// Ends a request whose body has been taken completely.
+    func sendTrailers(_ trailers: HTTPFields, on stream: HTTP2ClientStream) throws(HTTP2LinkFailure) {
+        try changeCore { (core) throws(HTTP2LinkFailure) in
+            try core.sendTrailers(trailers, on: stream, now: .now)
         }
     }
 
@@ -125,9 +135,10 @@ final class HTTP2StreamPoint: WaitPoint, @unchecked Sendable {
     /// Released with the stream, which the connection forgets when its load closes it.
     private let link: HTTP2ClientLink
 
-    init(_ link: HTTP2ClientLink) {
+    /// - Parameter isTunnel: whether the stream carries another protocol, whose reader and writer wait apart.
+    init(_ link: HTTP2ClientLink, isTunnel: Bool) {
         self.link = link
-        super.init(loop: link.loop, only: .reader)
+        if isTunnel { super.init(loop: link.loop) } else { super.init(loop: link.loop, only: .reader) }
     }
 
     override func callerWillWait(watchedBy poller: DescriptorPoller?) { link.taskWaits(at: self) }
@@ -140,5 +151,43 @@ final class HTTP2StreamPoint: WaitPoint, @unchecked Sendable {
         if let wake = link.readOnThread(until: deadline, minding: callers) { return wake }
         defer { link.threadGoesOn(at: self) }
         return super.block(half, for: interest, until: deadline, minding: others)
+    }
+}
+
+/// A client's use of a stream that carries another protocol.
+struct HTTP2ClientTunnelEnd: HTTP2TunnelEnd {
+    let link: HTTP2ClientLink
+    let stream: HTTP2ClientStream
+
+    var point: WaitPoint { stream.point }
+    var pair: StreamPair { link.pair }
+    var isFull: Bool { link.withStream(stream) { $0.isFull } }
+
+    func read(into target: inout MutableRawSpan) throws(StreamError) -> HTTP2ReadOutcome {
+        do throws(HTTP2LinkFailure) { return try link.read(stream, into: &target) } catch { throw self.error(error) }
+    }
+
+    func send(_ bytes: RawSpan, endsHere: Bool) throws(StreamError) -> Int? {
+        do throws(HTTP2LinkFailure) {
+            return try link.send(bytes, endsHere: endsHere, on: stream)
+        } catch {
+            throw self.error(error)
+        }
+    }
+
+    func close() { link.close(stream) }
+
+    func error(_ failure: HTTP2StreamFailure) -> StreamError {
+        if case .connection = failure.cause, let lost = link.error, lost != .closed { return lost }
+        return .http2(failure)
+    }
+
+    private func error(_ failure: HTTP2LinkFailure) -> StreamError {
+        switch failure {
+        case .unavailable: .closed
+        case .connection(let error): error
+        case .stream(let failure): error(failure)
+        case .protocolError(let error): error.fault == .caller ? .closed : .http2(error)
+        }
     }
 }

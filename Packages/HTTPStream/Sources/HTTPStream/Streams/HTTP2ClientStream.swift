@@ -33,6 +33,8 @@ final class HTTP2ClientStream: @unchecked Sendable {
     var isRequestEnded = false
     /// Whether the server does not want the rest of the request.
     var isSendingStopped = false
+    /// Whether bytes were not taken, and the point has not been signalled since.
+    var isFull = false
 
     /// What a request that is being sent has to look at.
     enum Arrival {

@@ -28,6 +28,8 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     private let stream: HTTP2ClientStream
     private let request: HTTPRequest
     private let method: HTTPMethod
+    /// Whether the stream is to carry another protocol.
+    private let opensTunnel: Bool
     private let limits: HTTPLimits
     private var phase: Phase
     private var messages: ExchangeMessages
@@ -41,19 +43,25 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     /// - Parameters:
     ///   - head: the head of the request, in the form of HTTP/1.1.
     ///   - connection: the connection whose link is `link`.
+    ///   - connectProtocol: the protocol that the stream is to carry after a head that accepts it; nil for a response of HTTP.
     ///   - limits: the limits of the response.
     init(
         _ head: RequestPreparation.Head, _ method: HTTPMethod, _ body: HTTPBody?, on connection: HTTPConnection,
-        _ link: HTTP2ClientLink, limits: HTTPLimits
+        _ link: HTTP2ClientLink, connectProtocol: String? = nil, limits: HTTPLimits
     ) throws(StreamError) {
         self.connection = connection
         self.link = link
         self.limits = limits
         self.method = method
-        stream = HTTP2ClientStream(waitingAt: HTTP2StreamPoint(link))
+        opensTunnel = connectProtocol != nil
+        stream = HTTP2ClientStream(waitingAt: HTTP2StreamPoint(link, isTunnel: opensTunnel))
         // The rules of the fields are written once, for the bytes of HTTP/1.1.
-        request = try RequestPreparation.requestWithoutConnectionFields(of: head.bytes)
-        phase = .prepared(HTTP2Request(request, scheme: connection.isSecure ? "https" : "http"))
+        var request = try RequestPreparation.requestWithoutConnectionFields(of: head.bytes)
+        // Its proof that the server knows the protocol is SETTINGS_ENABLE_CONNECT_PROTOCOL here (RFC 8441 §5).
+        if opensTunnel { request.fields.remove("Sec-WebSocket-Key") }
+        self.request = request
+        phase = .prepared(
+            HTTP2Request(request, scheme: connection.isSecure ? "https" : "http", connectProtocol: connectProtocol))
         // The link sends the head.
         var rest = head
         rest.bytes = []
@@ -70,7 +78,7 @@ extension HTTP2Exchange {
         switch phase {
         case .prepared(let request):
             try perform { () throws(HTTP2LinkFailure) in
-                try link.send(request, endsHere: messages.hasNoRequestBody, as: stream)
+                try link.send(request, endsHere: messages.hasNoRequestBody && !opensTunnel, as: stream)
             }
             phase = .queued
             return try open()
@@ -81,6 +89,11 @@ extension HTTP2Exchange {
     }
 
     private func open() throws(CarrierFailure) -> HeadStep {
+        if opensTunnel, link.acceptsConnectProtocol == false {
+            // Another attempt uses HTTP/1.1, if that is permitted.
+            if link.isShareable { repetition = .again }
+            throw CarrierFailure(.noOtherProtocols, of: link.isShareable ? .connection : .caller)
+        }
         guard try perform({ () throws(HTTP2LinkFailure) in try link.isOpen(stream) }) else { return .needs(.standby) }
         phase = messages.hasNoRequestBody ? .receiving : .sending
         // A body follows in the next step.
@@ -110,12 +123,17 @@ extension HTTP2Exchange {
 
     /// Continues to send when nothing can be read. Returns nil to look again.
     private func needForInput(_ deferred: inout DeferredActions) throws(CarrierFailure) -> Need? {
-        try messages.sendInsteadOfReading(to: output, &deferred)
+        // What follows the head of a request for another protocol is for its user to send.
+        opensTunnel ? .input : try messages.sendInsteadOfReading(to: output, &deferred)
     }
 
     private func receive(
         _ head: consuming HTTPResponse, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> HeadStep {
+        if opensTunnel, head.status.kind == .successful {
+            messages.acceptTunnel(head)
+            return .switched
+        }
         switch try messages.receive(head, leniency: .strict, loop, &deferred) {
         case .interim(let head): return .interim(head)
         case .otherProtocol: throw CarrierFailure(.switchedProtocols("another protocol"), of: .server)
@@ -144,7 +162,12 @@ extension HTTP2Exchange {
         connection = nil
     }
 
-    func takeSwitched(_ deferred: inout DeferredActions) -> [UInt8] { [] }
+    func takeSwitched(_ deferred: inout DeferredActions) -> (pair: StreamPair, received: [UInt8])? {
+        if isOver { return nil }
+        connection = nil
+        link.drainUnlessPooled()
+        return (HTTP2Tunnel.streams(HTTP2ClientTunnelEnd(link: link, stream: stream)), [])
+    }
 }
 
 // MARK: - The body
@@ -340,18 +363,27 @@ private struct HTTP2BodyOutput: ExchangeOutput {
     private var arrival: HTTP2ClientStream.Arrival { link.withStream(stream) { $0.arrival } }
 
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? {
+        try perform { () throws(HTTP2LinkFailure) in try link.send(bytes, endsHere: isLast, on: stream) }
+    }
+
+    /// Frames are written by the link.
+    func tryFlush() throws(StreamError) -> Bool { true }
+
+    /// Ends a request whose last bytes were not known to be the last.
+    func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool {
+        if link.withStream(stream, { $0.isRequestEnded }) { return true }
+        if trailers.isEmpty { return try tryWrite(RawSpan(), isLast: true) != nil }
+        try perform { () throws(HTTP2LinkFailure) in try link.sendTrailers(trailers, on: stream) }
+        return true
+    }
+
+    private func perform<Result>(_ body: () throws(HTTP2LinkFailure) -> Result) throws(StreamError) -> Result {
         do throws(HTTP2LinkFailure) {
-            return try link.send(bytes, endsHere: isLast, on: stream)
+            return try body()
         } catch {
             // The exchange looks at the stream first.
             if case .protocolError(let error) = error { throw .http2(error) }
             throw .closed
         }
-    }
-
-    /// Ends a request whose last bytes were not known to be the last. Frames are written by the link.
-    func tryFlush(isLast: Bool) throws(StreamError) -> Bool {
-        if !isLast || link.withStream(stream, { $0.isRequestEnded }) { return true }
-        return try tryWrite(RawSpan(), isLast: true) != nil
     }
 }

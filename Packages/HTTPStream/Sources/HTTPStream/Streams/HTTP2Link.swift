@@ -114,8 +114,9 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             if state.core.hasEnded { return }
             state.isWorkScheduled = false
             if reads { state.isDrained = false }
-            state.core.act(now: .now)
             read(&state)
+            // What has arrived comes first: this thread may be late.
+            if reads { state.core.act(now: .now) }
         }
     }
 
@@ -292,7 +293,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         guard let deadline = state.core.nextDeadline else { return }
         if let current = state.timer?.deadline, current <= deadline, current > .now { return }
         state.timer?.cancel()
-        state.timer = loop.schedule(at: deadline) { [weak self] in self?.work(reads: false) }
+        state.timer = loop.schedule(at: deadline) { [weak self] in self?.work() }
     }
 }
 

@@ -1,5 +1,5 @@
 internal import EventLoops
-internal import HTTPMessage
+public import HTTPMessage
 public import StreamKit
 
 /// The body of a request, from memory or from a stream.
@@ -19,10 +19,15 @@ public struct HTTPBody: Sendable {
     private final class Extras: Sendable {
         let contentType: String?
         let onRead: (@Sendable (Int64) -> Void)?
+        let trailers: (@Sendable () -> HTTPFields)?
 
-        init(contentType: String?, onRead: (@Sendable (Int64) -> Void)?) {
+        init(
+            contentType: String? = nil, onRead: (@Sendable (Int64) -> Void)? = nil,
+            trailers: (@Sendable () -> HTTPFields)? = nil
+        ) {
             self.contentType = contentType
             self.onRead = onRead
+            self.trailers = trailers
         }
     }
 
@@ -41,10 +46,13 @@ public struct HTTPBody: Sendable {
     /// Called with the number of bytes read from the source so far, without any lock.
     var onRead: (@Sendable (Int64) -> Void)? { extras?.onRead }
 
+    /// Returns the fields behind the body, once it has been read; nil for none. Called without any lock.
+    var trailers: (@Sendable () -> HTTPFields)? { extras?.trailers }
+
     /// Returns the body with another observer.
     func observed(by onRead: @escaping @Sendable (Int64) -> Void) -> HTTPBody {
         var body = self
-        body.extras = Extras(contentType: contentType, onRead: onRead)
+        body.extras = Extras(contentType: contentType, onRead: onRead, trailers: trailers)
         return body
     }
 
@@ -91,13 +99,20 @@ public struct HTTPBody: Sendable {
     /// If the load ends first, the task that iterates the sequence is cancelled. If the sequence throws, the load fails: with the error itself
     /// if that is a `StreamError`, otherwise with it as `underlying`.
     ///
+    /// Trailers are fields that are known only at the end, such as a checksum (RFC 9110 §6.5). A load whose body has both trailers and a length
+    /// (here or as `Content-Length`) fails before it sends anything, since HTTP/1.1 has trailers in chunked bodies only. Fields that must not be
+    /// trailers, as those that frame, route or authenticate (RFC 9110 §6.5.1), let the load fail at the end of the body.
+    ///
     /// - Parameters:
     ///   - chunks: the sequence.
     ///   - length: the number of bytes in all chunks, as in ``stream(length:_:)``.
+    ///   - trailers: returns the trailers; called once, after the end of the sequence. Nil for none.
     public static func chunks<Chunks: AsyncSequence & Sendable>(
-        _ chunks: Chunks, length: Int64? = nil
+        _ chunks: Chunks, length: Int64? = nil, trailers: (@Sendable () -> HTTPFields)? = nil
     ) -> HTTPBody where Chunks.Element == [UInt8] {
-        .stream(once: ReadStream(transport: ChunkSource(chunks, loop: .shared)), length: length)
+        var body = HTTPBody.stream(once: ReadStream(transport: ChunkSource(chunks, loop: .shared)), length: length)
+        if let trailers { body.extras = Extras(trailers: trailers) }
+        return body
     }
 
     /// A form, whose files are read while it is sent. A request without `Content-Type` gets that of the form.
@@ -106,7 +121,7 @@ public struct HTTPBody: Sendable {
         var body = HTTPBody.stream(length: parts.reduce(0) { $0 + $1.length }) {
             ReadStream(transport: BodyPartsTransport(parts, loop: .shared))
         }
-        body.extras = Extras(contentType: form.contentType, onRead: nil)
+        body.extras = Extras(contentType: form.contentType)
         return body
     }
 
@@ -145,8 +160,11 @@ struct BodyUpload: Sendable {
     private let length: Int64?
     /// How a body without such a length is framed.
     private let framing: BodySender.Framing
+    private let makeTrailers: (@Sendable () -> HTTPFields)?
     /// For chunks: the payload before it is framed.
     private var payload: [UInt8] = []
+    /// The fields behind the body, once it is complete; none if the last piece contains them.
+    private(set) var trailers = HTTPFields()
     private(set) var isComplete = false
     /// The number of body bytes read.
     private(set) var taken: Int64 = 0
@@ -155,14 +173,16 @@ struct BodyUpload: Sendable {
     ///   - length: the number of bytes to send; nil to send all that the stream has.
     ///   - framing: how a body without a length is framed.
     ///   - onRead: called with the number of bytes read so far, after each step that read any.
+    ///   - trailers: called at the end of a body without a length; nil for no trailers.
     ///   - make: returns the unopened stream.
     init(
         length: Int64?, _ framing: BodySender.Framing = .chunks, onRead: (@Sendable (Int64) -> Void)? = nil,
-        _ make: @escaping @Sendable () -> ReadStream
+        trailers: (@Sendable () -> HTTPFields)? = nil, _ make: @escaping @Sendable () -> ReadStream
     ) {
         self.length = length
         self.framing = framing
         self.onRead = onRead
+        makeTrailers = trailers
         self.make = make
     }
 
@@ -191,7 +211,10 @@ struct BodyUpload: Sendable {
             guard let count = try BodyUpload.read(source, ReadStream.chunkSize, into: &outgoing) else {
                 return block(source)
             }
-            if count == 0 { return finish() }
+            if count == 0 {
+                trailers = makeTrailers?() ?? HTTPFields()
+                return finish()
+            }
             taken += Int64(count)
             return .piece(count)
         }
@@ -203,7 +226,7 @@ struct BodyUpload: Sendable {
             ChunkedEncoder.write(payload.span.bytes.extracting(..<count), into: &outgoing)
         } else {
             do throws(HTTPMessageError) {
-                try ChunkedEncoder.writeEnd(into: &outgoing)
+                try ChunkedEncoder.writeEnd(trailers: makeTrailers?() ?? HTTPFields(), into: &outgoing)
             } catch {
                 throw StreamError(error)
             }
@@ -247,6 +270,8 @@ final class BodyReading: Sendable {
         var taken: Int64
         /// Whether the whole body has been read.
         var isComplete: Bool
+        /// ``BodyUpload/trailers``.
+        var trailers: HTTPFields
     }
 
     private enum State: Sendable {
@@ -291,7 +316,9 @@ final class BodyReading: Sendable {
             progress = .failure(error)
         }
         if case .success(.piece) = progress { upload.onRead?(upload.taken) }
-        let result = Result(bytes: bytes, progress: progress, taken: upload.taken, isComplete: upload.isComplete)
+        let result = Result(
+            bytes: bytes, progress: progress, taken: upload.taken, isComplete: upload.isComplete,
+            trailers: upload.trailers)
         let isStopped = state.withLock { state in
             guard case .running = state else { return true }
             state = .finished(upload, result)

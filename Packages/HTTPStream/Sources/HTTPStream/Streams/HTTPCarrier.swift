@@ -47,8 +47,9 @@ protocol HTTPCarrier: AnyObject, Sendable {
     /// Stops sending, and gives up the connection before the end.
     func abandon(_ deferred: inout DeferredActions)
 
-    /// Gives up the connection after ``HeadStep/switched``. Returns the bytes of the other protocol received so far.
-    func takeSwitched(_ deferred: inout DeferredActions) -> [UInt8]
+    /// Gives up the connection after ``HeadStep/switched``. Returns what carries the other protocol, and the bytes of it received so far;
+    /// nil once the exchange has ended.
+    func takeSwitched(_ deferred: inout DeferredActions) -> (pair: StreamPair, received: [UInt8])?
 
     // MARK: Waiting
 
@@ -128,7 +129,7 @@ enum HeadStep {
     case interim(HTTPResponse)
     /// The head of the final response (``HTTPCarrier/response``).
     case head(HeadVerdict)
-    /// A 101: the connection carries the protocol that the request has offered.
+    /// A 101, or over HTTP/2 a 2xx: the connection, or the stream, carries the protocol that the request has offered.
     case switched
 }
 

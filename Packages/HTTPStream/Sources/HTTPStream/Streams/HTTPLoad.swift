@@ -373,11 +373,11 @@ extension HTTPLoad {
     /// server has not switched.
     mutating func takeSwitched() -> (pair: StreamPair, received: [UInt8])? {
         guard case .switched(let carrier) = state, let connection = carrier.connection else { return nil }
-        let received = carrier.takeSwitched(&deferred)
+        let taken = carrier.takeSwitched(&deferred)
         giveUp(connection)
         endPermit()
         state = .finished(carrier)
-        return (connection.pair, received)
+        return taken
     }
 }
 

@@ -48,8 +48,12 @@ public struct HTTPOptions: Sendable {
     /// With ``keepsConnection``, requests to the same origin on the same event loop, with the same ``limits`` and connection options, share one
     /// HTTP/2 connection. Without it, each has its own.
     ///
-    /// HTTP/1.1 is used for a request that offers an upgrade, that is of HTTP/1.0, whose login belongs to a connection (NTLM, Negotiate), or
-    /// that a proxy receives itself; and once the server has demanded it. With ``HTTPVersions/http2``, such a request fails.
+    /// HTTP/1.1 is used for a request that offers an upgrade (unless there is a connection of HTTP/2 whose server accepts it, RFC 8441), that is
+    /// of HTTP/1.0, whose login belongs to a connection (NTLM, Negotiate), or that a proxy receives itself; and once the server has demanded it.
+    /// With ``HTTPVersions/http2``, such a request fails.
+    ///
+    /// A server of HTTP/2 that sends nothing for 30 seconds while a request waits for it is sent a PING. If nothing arrives for another 15 seconds, the
+    /// connection has ended: requests that may be repeated are sent on another one, and the others fail with `ETIMEDOUT`.
     ///
     /// If the TLS configuration names application protocols, these are offered instead, and the server's choice among them decides.
     public var versions = HTTPVersions.http1

@@ -108,6 +108,12 @@ extension StreamError {
         Sentence(
             "http.lengthNeeded", "HTTP/1.0 cannot send a body of unknown length; give its length, or use HTTP/1.1."))
 
+    static let trailersNeedChunks = http(
+        .badURL,
+        Sentence(
+            "http.trailersNeedChunks", "A body with trailers has no length: HTTP/1.1 sends trailers behind chunks only."
+        ))
+
     static let negativeLength = http(
         .badURL, Sentence("http.negativeLength", "The length of the request's body must not be negative."))
 
@@ -178,6 +184,10 @@ extension StreamError {
                 "http2.notPossible", "The request cannot use HTTP/2, the only version that is permitted: %1.", reason))
     }
 
+    static let noOtherProtocols = http(
+        .badURL,
+        Sentence("http2.noOtherProtocols", "The server accepts no other protocols over HTTP/2 (RFC 8441)."))
+
     /// The failure of a stream of HTTP/2.
     static func http2(_ failure: HTTP2StreamFailure) -> StreamError {
         switch failure.cause {
@@ -197,6 +207,7 @@ extension StreamError {
     /// The failure of a connection of HTTP/2, or a request that it cannot carry.
     static func http2(_ error: HTTP2Error) -> StreamError {
         if error.fault == .caller { return badURL("HTTP/2 cannot carry the request: \(error).", underlying: error) }
+        if let step = error.silentStep { return timedOut(step, underlying: error) }
         if error.code == .noError { return connectionLost("without a response", underlying: error) }
         return http(
             .parseFailure, Sentence("http2.error", "The HTTP/2 connection failed: %1.", "\(error)"),
@@ -289,10 +300,13 @@ extension StreamError {
             Sentence("http.bearer", "The program supplied no usable bearer token: %1.", reason), underlying: underlying)
     }
 
-    static func timedOut(_ step: String, after limit: Duration?) -> StreamError {
+    static func timedOut(
+        _ step: String, after limit: Duration? = nil, underlying: (any Error)? = nil
+    ) -> StreamError {
         StreamError(
             domain: .posix, code: StreamError.timedOut.code,
-            sentence: Sentence("http.timedOut", "Timed out%1 %2.", limit.map { " after \($0.text)" } ?? "", step))
+            sentence: Sentence("http.timedOut", "Timed out%1 %2.", limit.map { " after \($0.text)" } ?? "", step),
+            underlying: underlying)
     }
 
     /// A violation of the HTTP rules, as the error of a stream.
@@ -327,6 +341,15 @@ extension StreamError {
         StreamError(
             posix: 104,  // ECONNRESET
             Sentence("server.clientGone", "The client has ended its request: %1.", "\(failure.code)"))
+    }
+
+    static func acceptsProtocol(_ status: HTTPStatus) -> StreamError {
+        StreamError(
+            posix: 22,
+            Sentence(
+                "server.acceptsProtocol",
+                "Over HTTP/2, the response %1 would accept the protocol that the request offers (RFC 8441 §5).",
+                "\(status)"))
     }
 
     static let answeredTwice = StreamError(
@@ -375,5 +398,13 @@ extension HTTP2GoAway {
     fileprivate var text: String {
         let text = String(decoding: debugData, as: UTF8.self)
         return text.isEmpty ? "\(code)" : "\(code) ('\(text.debugDescription.dropFirst().dropLast())')"
+    }
+}
+
+extension HTTP2Error {
+    /// What was waited for, if the peer has not done what each peer does at once.
+    fileprivate var silentStep: String? {
+        if rule == "pingTimeout" { return "waiting for the answer to a PING of HTTP/2" }
+        return code == .settingsTimeout && fault == .peer ? "waiting for the acknowledgment of SETTINGS of HTTP/2" : nil
     }
 }

@@ -57,14 +57,15 @@ struct RequestPreparation {
 
     /// Returns the length to announce for the body of a request; nil for chunks.
     ///
-    /// - Throws: an error of domain HTTP with code -3 for a body of unknown length in HTTP/1.0, which has no chunks, and for a negative
-    ///   length.
+    /// - Throws: an error of domain HTTP with code -3 for a body of unknown length in HTTP/1.0, which has no chunks, for one of known length
+    ///   with trailers, and for a negative length.
     static func length(of request: HTTPRequest, _ body: HTTPBody) throws(StreamError) -> Int64? {
         guard let length = body.length ?? statedLength(request.fields) else {
             if request.version < .http11 { throw .lengthNeeded }
             return nil
         }
         if length < 0 { throw .negativeLength }
+        if body.trailers != nil { throw .trailersNeedChunks }
         return length
     }
 

@@ -9,15 +9,18 @@ protocol RequestOutput {
     /// - Parameter isLast: whether the request ends with these bytes.
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int?
     /// Passes down what a lower layer still holds. Returns false if it has to wait.
+    func tryFlush() throws(StreamError) -> Bool
+    /// Ends the request, which the bytes before may not have told, and passes down what a lower layer still holds. Returns false if it has to
+    /// wait.
     ///
-    /// - Parameter isLast: whether the request ends here, which the bytes before may not have told.
-    func tryFlush(isLast: Bool) throws(StreamError) -> Bool
+    /// - Parameter trailers: the fields behind the body, unless its bytes contain them.
+    func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool
 }
 
 extension WriteStream: RequestOutput {
     @inline(__always)
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? { try tryWrite(bytes) }
-    func tryFlush(isLast: Bool) throws(StreamError) -> Bool { try tryFlush() }
+    func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool { try tryFlush() }
 }
 
 /// Sends one request over one connection: the head, then the body, as far as possible without waiting.
@@ -105,7 +108,7 @@ struct RequestSender: ~Copyable, Sendable {
             var rest = bytesSent..<head.count
             defer { bytesSent = rest.lowerBound }
             return RequestSender.write(head, &rest, isLast: true, to: output)
-                ?? RequestSender.flush(output, isLast: true) ?? .done
+                ?? RequestSender.end(output) ?? .done
         case .body(let upload): return try upload.advance(output, &bytesSent)
         case .ended: return .done
         }
@@ -134,9 +137,20 @@ struct RequestSender: ~Copyable, Sendable {
     /// begin before all bytes have been sent.
     ///
     /// - Returns: nil if everything was sent.
-    fileprivate static func flush(_ output: some RequestOutput, isLast: Bool) -> Progress? {
+    fileprivate static func flush(_ output: some RequestOutput) -> Progress? {
         do throws(StreamError) {
-            return try output.tryFlush(isLast: isLast) ? nil : .connectionBlocks
+            return try output.tryFlush() ? nil : .connectionBlocks
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Ends the request, and sends the bytes of earlier writes as ``flush(_:)`` does.
+    ///
+    /// - Returns: nil if everything was sent.
+    fileprivate static func end(_ output: some RequestOutput, _ trailers: HTTPFields = HTTPFields()) -> Progress? {
+        do throws(StreamError) {
+            return try output.tryEnd(trailers) ? nil : .connectionBlocks
         } catch {
             return .failed(error)
         }
@@ -200,6 +214,8 @@ final class BodySender: @unchecked Sendable {
     /// The number of pieces sent since the last wait.
     private var piecesInTurn = 0
     private let framing: Framing
+    /// The fields behind the body, once it has been read, unless its bytes contain them.
+    private var trailers = HTTPFields()
 
     init(_ head: RequestPreparation.Head, _ body: HTTPBody, _ framing: Framing, loop: EventLoop) {
         self.framing = framing
@@ -246,7 +262,7 @@ final class BodySender: @unchecked Sendable {
 
     private func send(_ output: some RequestOutput, _ total: inout Int) throws(StreamError) -> RequestSender.Progress {
         if let reading, let progress = try takePiece(of: reading) {
-            if case .sourceBlocks = progress { return RequestSender.flush(output, isLast: false) ?? progress }
+            if case .sourceBlocks = progress { return RequestSender.flush(output) ?? progress }
             return progress
         }
         if rest.isEmpty {
@@ -264,8 +280,8 @@ final class BodySender: @unchecked Sendable {
 
     /// All of `outgoing` has been sent, and nothing follows now.
     private func endOfOutgoing(_ output: some RequestOutput) -> RequestSender.Progress {
-        if case .held = state { return RequestSender.flush(output, isLast: false) ?? .awaitsContinue }
-        return RequestSender.flush(output, isLast: true) ?? .done
+        if case .held = state { return RequestSender.flush(output) ?? .awaitsContinue }
+        return RequestSender.end(output, trailers) ?? .done
     }
 
     /// Takes the piece that was read last, if any.
@@ -276,6 +292,7 @@ final class BodySender: @unchecked Sendable {
             let progress = try result.progress.get()
             state = result.isComplete ? .read(reading) : .reading(reading)
             bytesReady = result.taken
+            trailers = result.trailers
             switch progress {
             case .opened: break
             case .done: outgoing = result.bytes
@@ -312,7 +329,8 @@ final class BodySender: @unchecked Sendable {
 
     private func begin(_ body: HTTPBody, length: Int64?, _ loop: EventLoop) {
         func upload(_ make: @escaping @Sendable () -> ReadStream) -> State {
-            .unopened(BodyReading(BodyUpload(length: length, framing, onRead: body.onRead, make)))
+            .unopened(
+                BodyReading(BodyUpload(length: length, framing, onRead: body.onRead, trailers: body.trailers, make)))
         }
         switch body.source {
         case .bytes(let bytes) where bytes.count <= RequestSender.smallBody:

@@ -72,4 +72,40 @@ import Testing
         do throws(HTTP2LinkFailure) { _ = try core.isOpen(streams[3]) } catch { isRefused = true }
         #expect(isRefused)
     }
+
+    @Test("a server that answers PINGs may leave a request without a response for any time")
+    func patience() throws {
+        var core = core()
+        func receive(_ frame: [UInt8], at now: Moment) {
+            core.receive(frame.span.bytes, now: now)
+            core.settle(now: now)
+        }
+        receive([0, 0, 0, 4, 0, 0, 0, 0, 0] + [0, 0, 0, 4, 1, 0, 0, 0, 0], at: start)
+        var head = try HTTPRequest(method: .get, target: RequestTarget("/"))
+        try head.fields.set("www.example.org", for: .host)
+        let stream = HTTP2ClientStream(waitingAt: WaitPoint())
+        try core.send(HTTP2Request(head, scheme: "http"), endsHere: true, as: stream, now: start)
+        var (now, waits) = (start, [Duration]())
+        for _ in 0..<100 {
+            core.didWrite(core.outputCount)
+            let deadline = core.nextDeadline
+            let next = try #require(deadline)
+            waits.append(now.duration(to: next))
+            now = next
+            core.act(now: now)
+            let ping = core.withOutput { bytes in bytes.withUnsafeBytes { Array($0) } }
+            #expect(Array(ping.prefix(9)) == [0, 0, 8, 6, 0, 0, 0, 0, 0])
+            receive([0, 0, 8, 6, 1, 0, 0, 0, 0] + ping.dropFirst(9), at: now)
+        }
+        #expect(waits == [.seconds(30)] + Array(repeating: .seconds(300), count: 99))
+        core.didWrite(core.outputCount)
+        // The next one has no answer.
+        now = now + .seconds(300)
+        core.act(now: now)
+        core.act(now: now + .seconds(15))
+        core.settle(now: now + .seconds(15))
+        core.endIfOver(now: now + .seconds(15))
+        let error = core.error
+        #expect(error == .timedOut && stream.failure != nil)
+    }
 }

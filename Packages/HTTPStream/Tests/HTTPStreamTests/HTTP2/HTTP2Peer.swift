@@ -23,6 +23,8 @@ final class HTTP2Peer: Sendable {
         case close([UInt8] = [])
         /// Closes the connection once all frames have been written, after these bytes.
         case finish([UInt8] = [])
+        /// Takes all that the client sends from now on without an answer, also to PINGs.
+        case fallSilent
         /// Returns what has just arrived of a request's body, as the client gives credit. The head has been sent.
         case echo(StreamID)
         /// Ends a response after all that has been returned, with these trailers.
@@ -96,6 +98,13 @@ final class HTTP2Peer: Sendable {
     /// The number of connections that have ended.
     var endedCount: Int { state.locked.withLock { $0.ended } }
 
+    /// The connection that loads share.
+    func link() throws -> HTTP2ClientLink {
+        let origin = try HTTPOrigin(#require(URL(string: "http://www.example.org/")))
+        let key = HTTPConnectionKey(origin, StreamProperties(), loop: .shared)
+        return try #require(pool.shared(SharedLinks.Key(connection: key, limits: .default)))
+    }
+
     /// Closes the connection with this number.
     func close(_ number: Int) { state.locked.withLock { $0.connections[number - 1] }.close() }
 
@@ -166,6 +175,9 @@ final class HTTP2Peer: Sendable {
                 case .finish(let bytes):
                     try await flush(&machine)
                     try await pair.output.writeAll(bytes)
+                    return
+                case .fallSilent:
+                    while try await !pair.input.read(upTo: 65536).isEmpty {}
                     return
                 case .send(let body, let stream):
                     rests[stream] = Rest(bytes: body[...], trailers: [:])

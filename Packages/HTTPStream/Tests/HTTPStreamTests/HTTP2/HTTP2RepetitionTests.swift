@@ -154,6 +154,36 @@ import Testing
         }
     }
 
+    @Test(
+        "a request to a server that falls silent fails with ETIMEDOUT, or is sent again if its method is idempotent",
+        arguments: [HTTPMethod.get, .post])
+    func silentServer(method: HTTPMethod) async throws {
+        let server = HTTP2Peer { (machine, event, connection) in
+            guard case .ended(let stream) = event else { return nil }
+            if connection == 1, stream != StreamID(1) { return .fallSilent }
+            try machine.answer(stream)
+            return nil
+        }
+        #expect(try await load(server.stream()) == .ok)
+        let stream = try server.stream(method)
+        let answer = Task { try await load(stream) }
+        while server.requests.count < 2, !Task.isCancelled { await Task.yield() }
+        let link = try server.link()
+        // The clock of the connection alone.
+        let asks = Moment.now + HTTP2ClientCore.pingInterval
+        link.changeCore { $0.act(now: asks) }
+        #expect(link.error == nil)
+        link.changeCore { $0.act(now: asks + HTTP2ClientCore.pingTimeout) }
+        if method == .get {
+            #expect(try await answer.value == .ok)
+            #expect(server.requests.map(\.connection) == [1, 1, 2])
+        } else {
+            let error = await #expect(throws: StreamError.self) { _ = try await answer.value }
+            #expect(error == .timedOut && error?.description.contains("PING") == true)
+            #expect(server.requests.map(\.connection) == [1, 1])
+        }
+    }
+
     @Test("the first request of a connection is sent again if others were answered before the connection ended")
     func lostFirstRequest() async throws {
         let server = HTTP2Peer { (machine, event, connection) in

@@ -27,8 +27,10 @@ import Testing
             return count
         }
 
-        func tryFlush(isLast: Bool) throws(StreamError) -> Bool {
-            if isLast { hasEnded = true }
+        func tryFlush() throws(StreamError) -> Bool { true }
+
+        func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool {
+            hasEnded = true
             return true
         }
     }

@@ -237,7 +237,7 @@ import Testing
         #expect(scene.events() == ["sent just now", event])
         guard event == "switched" else { return }
         var deferred = DeferredActions()
-        #expect(scene.exchange.takeSwitched(&deferred) == Array("rest".utf8))
+        #expect(scene.exchange.takeSwitched(&deferred)?.received == Array("rest".utf8))
         #expect(scene.exchange.waitPoint == nil)
     }
 }

@@ -70,7 +70,7 @@ public struct WebSocketClientHandshake: Sendable {
     }
 
     /// Adds the fields of the handshake to a request. `Connection` and `Upgrade` are the task of the caller, see
-    /// `HTTPSession.upgrade(_:to:within:)`.
+    /// `HTTPSession.upgrade(_:to:within:)`; over HTTP/2 it replaces them and the key by an extended CONNECT (RFC 8441 §5).
     public func addFields(to request: inout HTTPRequest) throws(WebSocketError) {
         for name in [
             HTTPFieldName.webSocketKey, .webSocketVersion, .webSocketProtocol, .webSocketExtensions,
@@ -91,25 +91,17 @@ public struct WebSocketClientHandshake: Sendable {
 
     /// Verifies the server's response.
     ///
-    /// - Throws: ``WebSocketError/Code/handshakeRefused`` for a response other than 101,
-    ///   ``WebSocketError/Code/invalidHandshake`` for a 101 that violates RFC 6455 §4.1.
+    /// - Throws: ``WebSocketError/Code/handshakeRefused`` for a response other than 101, or over HTTP/2 other than 2xx,
+    ///   ``WebSocketError/Code/invalidHandshake`` for one that violates RFC 6455 §4.1.
     public func agreement(with response: HTTPResponse) throws(WebSocketError) -> WebSocketAgreement {
-        guard response.status == .switchingProtocols else {
+        let isHTTP2 = response.version >= .http20
+        guard isHTTP2 ? response.status.kind == .successful : response.status == .switchingProtocols else {
             throw WebSocketError(
                 .handshakeRefused, reason: "The server refused the WebSocket: \(response.statusLine)",
                 response: response)
         }
+        if !isHTTP2 { try checkSwitch(response) }
         let fields = response.fields
-        let upgrade = fields.elements(of: .upgrade)
-        guard upgrade.count == 1, upgrade[0].isWebSocket else {
-            throw .invalidHandshake("Upgrade is not websocket", response: response)
-        }
-        guard fields.connectionOptions.contains("upgrade") else {
-            throw .invalidHandshake("Connection does not contain Upgrade", response: response)
-        }
-        guard fields.values(for: .webSocketAccept) == [Proof.accept(for: key)] else {
-            throw .invalidHandshake("Sec-WebSocket-Accept does not match the key", response: response)
-        }
         var agreement = WebSocketAgreement()
         let chosen = fields.values(for: .webSocketProtocol)
         if !chosen.isEmpty {
@@ -133,6 +125,22 @@ public struct WebSocketClientHandshake: Sendable {
             agreement.compression = agreed
         }
         return agreement
+    }
+
+    /// Verifies the switch of a connection of HTTP/1.1, with the proof that the server has understood the request. Over HTTP/2, it has said so
+    /// before (RFC 8441 §5).
+    private func checkSwitch(_ response: HTTPResponse) throws(WebSocketError) {
+        let fields = response.fields
+        let upgrade = fields.elements(of: .upgrade)
+        guard upgrade.count == 1, upgrade[0].isWebSocket else {
+            throw .invalidHandshake("Upgrade is not websocket", response: response)
+        }
+        guard fields.connectionOptions.contains("upgrade") else {
+            throw .invalidHandshake("Connection does not contain Upgrade", response: response)
+        }
+        guard fields.values(for: .webSocketAccept) == [Proof.accept(for: key)] else {
+            throw .invalidHandshake("Sec-WebSocket-Accept does not match the key", response: response)
+        }
     }
 
     private func offer(_ options: WebSocketCompression) -> DeflateParameters {
@@ -164,6 +172,9 @@ public struct WebSocketClientHandshake: Sendable {
 
 /// A server's part of the opening handshake (RFC 6455 §4.2), without I/O.
 ///
+/// A request of HTTP/2 has the method and the fields with which HTTP/1.1 would offer the switch, except the key, as those of an
+/// `HTTPServerExchange` do (RFC 8441 §5).
+///
 /// ```swift
 /// let handshake = try WebSocketServerHandshake(request)
 /// let (fields, agreement) = try handshake.accept(subprotocols: ["chat"])
@@ -172,7 +183,8 @@ public struct WebSocketClientHandshake: Sendable {
 public struct WebSocketServerHandshake: Sendable {
     /// The subprotocols that the client supports, in its order of preference.
     public let subprotocols: [String]
-    private let key: String
+    /// Nil over HTTP/2.
+    private let key: String?
     private let offers: [ExtensionOffer]
 
     /// The status with which to refuse a request, and further fields of that response.
@@ -211,9 +223,11 @@ public struct WebSocketServerHandshake: Sendable {
         guard fields.values(for: .webSocketVersion) == ["13"] else {
             throw Refusal(status: .upgradeRequired, reason: "Sec-WebSocket-Version is not 13")
         }
-        let keys = fields.values(for: .webSocketKey)
-        guard keys.count == 1, let data = Data(base64Encoded: keys[0]), data.count == 16 else {
-            throw Refusal(status: .badRequest, reason: "Sec-WebSocket-Key is not 16 bytes in base64")
+        let keys = request.version >= .http20 ? [] : fields.values(for: .webSocketKey)
+        if request.version < .http20 {
+            guard keys.count == 1, let data = Data(base64Encoded: keys[0]), data.count == 16 else {
+                throw Refusal(status: .badRequest, reason: "Sec-WebSocket-Key is not 16 bytes in base64")
+            }
         }
         guard let offers = ExtensionOffer.parse(fields.values(for: .webSocketExtensions)) else {
             throw Refusal(status: .badRequest, reason: "Sec-WebSocket-Extensions is malformed")
@@ -225,12 +239,12 @@ public struct WebSocketServerHandshake: Sendable {
         guard origins.permits(fields.values(for: .origin), host: fields[.host] ?? "") else {
             throw Refusal(status: .forbidden, reason: "the origin is not allowed")
         }
-        key = keys[0]
+        key = keys.first
         self.offers = offers
         self.subprotocols = subprotocols
     }
 
-    /// Returns the fields of the 101 response except `Upgrade` and `Connection`, and the agreement.
+    /// Returns the fields of the 101 response (over HTTP/2 of a 2xx) except `Upgrade` and `Connection`, and the agreement.
     ///
     /// - Parameters:
     ///   - subprotocols: The subprotocols that the server supports, in order of preference. The first that the client supports
@@ -246,7 +260,7 @@ public struct WebSocketServerHandshake: Sendable {
         var agreement = WebSocketAgreement()
         agreement.subprotocol = subprotocols.first { self.subprotocols.contains($0) }
         do throws(HTTPMessageError) {
-            try fields.set(Proof.accept(for: key), for: .webSocketAccept)
+            if let key { try fields.set(Proof.accept(for: key), for: .webSocketAccept) }
             if let chosen = agreement.subprotocol { try fields.set(chosen, for: .webSocketProtocol) }
             if let compression, let (response, agreed) = firstAcceptable(compression) {
                 try fields.set(response.text, for: .webSocketExtensions)

@@ -29,7 +29,7 @@ public final class WebSocket: Sendable {
     /// The agreed compression; nil for none.
     public let compression: WebSocketCompressionAgreement?
 
-    /// The 101 response of the handshake; nil on a server.
+    /// The response of the handshake: a 101, or a 2xx over HTTP/2. Nil on a server.
     public let response: HTTPResponse?
 
     private let connection: WebSocketConnection
@@ -176,7 +176,8 @@ extension WebSocket {
     ///   - url: A URL with the scheme `ws` or `wss`; `http` and `https` mean the same.
     ///   - configuration: The options of the socket.
     ///   - session: The session that performs the handshake, with its proxies, TLS, cookies, credentials and redirects. HTTP
-    ///     proxies establish a tunnel.
+    ///     proxies establish a tunnel. If it has a connection of HTTP/2 to the server, which accepts WebSockets there (RFC 8441), the
+    ///     socket is a stream of that one; otherwise it has a connection of its own.
     ///   - timeout: The time limit of the handshake; nil for that of the session.
     /// - Throws: ``WebSocketError/Code/handshakeRefused`` if the server declines; ``WebSocketError/Code/invalidHandshake``;
     ///   ``WebSocketError/Code/connectionLost`` with the failure of the connection as ``WebSocketError/underlying``.

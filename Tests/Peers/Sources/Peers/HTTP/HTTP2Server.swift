@@ -28,9 +28,11 @@ public final class HTTP2Server: Peer {
         case nginx
         /// Apache httpd with mod_http2.
         case apache
-        /// Hypercorn. Its responses contain the version, the method, the path and the number of bytes received.
+        /// Hypercorn. Its responses contain the version, the method, the path and the number of bytes received. It returns the messages of
+        /// WebSockets (RFC 8441), and logs how they were closed.
         case hypercorn
-        /// The `http2` module of Node. It returns the body of each upload, after the trailer `x-trailer: tail`.
+        /// The `http2` module of Node. It returns the body of each upload, and the trailer `x-sum` of its request, with the trailer
+        /// `x-trailer: tail`.
         case node
         /// A server that makes mistakes on demand, see ``HTTP2Server/faultScript``.
         case faults
@@ -241,6 +243,16 @@ public final class HTTP2Server: Peer {
                     await send({"type": message["type"] + ".complete"})
                     if message["type"] == "lifespan.shutdown":
                         return
+            if scope["type"] == "websocket":
+                while True:
+                    message = await receive()
+                    if message["type"] == "websocket.connect":
+                        await send({"type": "websocket.accept", "subprotocol": next(iter(scope["subprotocols"]), None)})
+                    elif message["type"] == "websocket.receive":
+                        await send({"type": "websocket.send", **{key: message.get(key) for key in ("bytes", "text")}})
+                    else:
+                        print("CLOSED", message.get("code"), flush=True)
+                        return
             (count, started) = (0, False)
             while True:
                 message = await receive()
@@ -290,6 +302,7 @@ public final class HTTP2Server: Peer {
             stream.on("error", (error) => console.log(String(error)));
             const coded = target.startsWith("/gzip/") && /gzip/.test(headers["accept-encoding"]);
             const trailers = { "x-trailer": "tail" };
+            stream.on("trailers", (fields) => { if (fields["x-sum"]) trailers["x-sum"] = fields["x-sum"]; });
             if (headers["expect"] === "100-continue") stream.additionalHeaders({ ":status": 100 });
             if (target === "/echo" || method === "POST") {
                 stream.respond({ ":status": 200 }, { waitForTrailers: true });
