@@ -22,6 +22,8 @@ public struct HTTPProxy: StreamProxy {
     public var port: UInt16
 
     /// TLS on the connection to the proxy, which hides the names of the targets from the network; nil (default) for none.
+    ///
+    /// The connection is one of HTTP/1.1: `h2` among the application protocols is refused with `EINVAL` when a connection is opened.
     public var tls: TLSConfiguration? {
         get { security?.tls }
         set { security = newValue.map(Security.init) }
@@ -99,9 +101,15 @@ public struct HTTPProxy: StreamProxy {
 
     /// Makes the machine that requests a tunnel to `target`.
     ///
-    /// - Throws: `EINVAL` for fields that a request cannot contain.
+    /// - Throws: `EINVAL` for fields that a request cannot contain, and for an application protocol of ``tls`` that is not HTTP/1.1.
     public func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine {
-        try ConnectMachine(self, target)
+        try requireHTTP1()
+        return try ConnectMachine(self, target)
+    }
+
+    /// Throws if the proxy might choose HTTP/2.
+    func requireHTTP1() throws(StreamError) {
+        if tls?.applicationProtocols.contains(HTTPVersions.http2Protocol) == true { throw .proxyOfHTTP2(hostAndPort) }
     }
 }
 

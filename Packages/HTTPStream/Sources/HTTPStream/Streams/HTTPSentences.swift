@@ -184,6 +184,14 @@ extension StreamError {
                 "http2.notPossible", "The request cannot use HTTP/2, the only version that is permitted: %1.", reason))
     }
 
+    static func proxyOfHTTP2(_ proxy: String) -> StreamError {
+        StreamError(
+            posix: 22,  // EINVAL
+            Sentence(
+                "proxy.http2", "Proxies are used with HTTP/1.1; remove h2 from the application protocols of %1.", proxy)
+        )
+    }
+
     static let noOtherProtocols = http(
         .badURL,
         Sentence("http2.noOtherProtocols", "The server accepts no other protocols over HTTP/2 (RFC 8441)."))
