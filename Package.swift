@@ -80,12 +80,13 @@ let rows: [Row] = [
     Row(
         "HTTPStream", .tests, "HTTPStreamTests",
         [
-            "HTTPStream", "EventLoops", "HTTP2", "HTTPAuth", "HTTPMessage", "HostResolver", "StreamKit",
+            "HTTPStream", "HTTPStreamTesting", "EventLoops", "HTTP2", "HTTPAuth", "HTTPMessage", "HostResolver",
+            "StreamKit",
             "StreamKitTesting",
         ]),
     Row(
         "HTTPStream", .tests, "HTTPServerKitTests",
-        ["HTTPServerKit", "HTTPStream", "EventLoops", "HTTPMessage", "StreamKit"]),
+        ["HTTPServerKit", "HTTPStream", "HTTPStreamTesting", "EventLoops", "HTTPMessage", "StreamKit"]),
     Row("HTTPStream", .tests, "HTTPStreamTestingTests", ["HTTPStreamTesting", "HTTPServerKit", "HTTPStream"]),
 
     Row("ServiceDiscovery", .shim, "CMulticast"),

@@ -77,6 +77,7 @@ let package = Package(
             name: "HTTPStreamTests",
             dependencies: [
                 "HTTPStream",
+                "HTTPStreamTesting",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HTTP2", package: "HTTP2"),
                 .product(name: "HTTPAuth", package: "HTTPAuth"),
@@ -92,6 +93,7 @@ let package = Package(
             dependencies: [
                 "HTTPServerKit",
                 "HTTPStream",
+                "HTTPStreamTesting",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "StreamKit", package: "StreamKit"),

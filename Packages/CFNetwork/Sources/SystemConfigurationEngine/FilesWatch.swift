@@ -5,6 +5,8 @@ internal import Glibc
 ///
 /// The directories are watched, not the files: an editor replaces a file, and a missing one may be created. So are the directories above, of
 /// which one may be created, removed or moved. A file that is a symbolic link is watched at both places.
+///
+/// The paths are walked on a thread for files, since a disk may not answer. Until it does, no change is reported.
 final class FilesWatch: Sendable {
     private struct State {
         /// The names to look for, by the number of the watch of their directory.
@@ -12,17 +14,22 @@ final class FilesWatch: Sendable {
     }
 
     private let paths: [String]
+    private let threads: BlockingThreads
     private let point: WaitPoint
     private let state = Locked(State())
 
-    /// Starts to watch.
+    /// Starts to watch. The calling thread waits for the disks of the paths.
     ///
     /// - Parameters:
     ///   - paths: absolute paths, whose files need not exist.
+    ///   - threads: the threads that walk the paths after a change.
     ///   - report: called on an event loop after each change.
     /// - Throws: the status of a failure, if the process has no descriptor left.
-    init(_ paths: [String], _ report: @escaping @Sendable () -> Void) throws(Status) {
+    init(
+        _ paths: [String], threads: BlockingThreads = .files(at: "/"), _ report: @escaping @Sendable () -> Void
+    ) throws(Status) {
         self.paths = paths
+        self.threads = threads
         let descriptor = inotify_init1(O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .failed }
         point = WaitPoint(descriptor: descriptor, ownership: .owned)
@@ -33,7 +40,11 @@ final class FilesWatch: Sendable {
             defer { point.leave(.reader) }
             repeat {
                 guard let self else { return }
-                if self.readEvents() { report() }
+                if self.readEvents() {
+                    // A directory may have appeared or gone. Without a thread, the next change shows it.
+                    try? await self.threads.value { self.arm() }
+                    report()
+                }
             } while await point.readerWait(for: .readable, until: nil) == .ready
         }
     }
@@ -41,7 +52,7 @@ final class FilesWatch: Sendable {
     deinit { point.close() }
 
     /// Watches the existing directories of each path. A directory that is watched already keeps its watch; one that is no longer at its place
-    /// loses it.
+    /// loses it. Walking the paths may wait for a disk: not on an event loop.
     private func arm() {
         let presence = IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ONLYDIR | IN_MASK_ADD
         let content = IN_CLOSE_WRITE | IN_ATTRIB
@@ -79,8 +90,6 @@ final class FilesWatch: Sendable {
             guard count > 0 else { break }
             for event in InotifyEvent.events(in: buffer[..<count]) where isRelevant(event) { hasChanged = true }
         }
-        // A directory may have appeared or gone.
-        if hasChanged { arm() }
         return hasChanged
     }
 

@@ -1,5 +1,6 @@
 #include "CFNetworkPrograms.h"
 #include "Check.h"
+#include "Objects.h"
 #include <CFNetwork/CFNetwork.h>
 #include <SystemConfiguration/SystemConfiguration.h>
 #include <arpa/inet.h>
@@ -59,6 +60,7 @@ const char *CFNetworkStoreKeysProgram(void) {
     // Errors.
     CHECK(SCDynamicStoreKeyCreateNetworkInterface(NULL, none) == NULL);
     CFErrorRef error = SCCopyLastError();
+    CHECK(isCoreFoundation(error));
     CHECK(CFErrorGetCode(error) == kSCStatusInvalidArgument && CFEqual(CFErrorGetDomain(error), kCFErrorDomainSystemConfiguration));
     CFRelease(error);
     for (int status = -1; status < 5010; status++) CHECK(SCErrorString(status) != NULL && SCErrorString(status)[0] != 0);
@@ -101,6 +103,12 @@ const char *CFNetworkStoreProgram(void) {
     CHECK(equals(CFNetworkCopySystemProxySettings(), proxies));
     CFRelease(proxies);
     CFRelease(value);
+    const void *everything[] = {CFSTR(".*")};
+    CFArrayRef any = CFArrayCreate(NULL, everything, 1, &kCFTypeArrayCallBacks);
+    value = SCDynamicStoreCopyMultiple(store, NULL, any);
+    CHECK(isCoreFoundation(value) && CFDictionaryContainsKey(value, CFSTR("State:/Network/Global/Proxies")));
+    CFRelease(any);
+    CFRelease(value);
     setenv("http_proxy", "ftp://no", 1);
     CHECK(failed(SCDynamicStoreCopyProxies(NULL) == NULL, kSCStatusFailed));
     CHECK(failed(SCDynamicStoreCopyValue(NULL, CFSTR("State:/Network/Global/Proxies")) == NULL, kSCStatusNoKey));
@@ -108,7 +116,8 @@ const char *CFNetworkStoreProgram(void) {
 
     // Patterns are for whole keys, and of the extended kind.
     CFArrayRef list = SCDynamicStoreCopyKeyList(store, CFSTR("State:/Network/Interface/(lo|none)/Lin."));
-    CHECK(CFArrayGetCount(list) == 1 && CFEqual(CFArrayGetValueAtIndex(list, 0), CFSTR("State:/Network/Interface/lo/Link")));
+    CHECK(isCoreFoundation(list) && CFArrayGetCount(list) == 1);
+    CHECK(CFEqual(CFArrayGetValueAtIndex(list, 0), CFSTR("State:/Network/Interface/lo/Link")));
     CFRelease(list);
     list = SCDynamicStoreCopyKeyList(NULL, CFSTR("State:/Network/Interface/lo"));
     CHECK(list != NULL && CFArrayGetCount(list) == 0);

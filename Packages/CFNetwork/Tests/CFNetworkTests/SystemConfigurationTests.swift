@@ -1,10 +1,10 @@
 import DNSWire
-import EventLoops
 import HostResolver
 import StreamKit
 import SystemConfiguration
 import Testing
 
+@testable import EventLoops
 @testable import SystemConfigurationEngine
 
 /// SystemConfiguration in Swift, as sources for Apple's systems use it, and the values of networks that no test can create. The programs in
@@ -262,6 +262,33 @@ struct SystemConfigurationTests {
             #expect(await iterator.next() != nil)
         }
         try replace("new/deep/file")
+        #expect(await iterator.next() != nil)
+        withExtendedLifetime(watch) {}
+    }
+
+    /// Otherwise all connections of the loop would wait for the disk of one of the paths.
+    @Test func pathsAreWalkedOnAThreadForFiles() async throws {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.appending(path: "cfnetwork-files-\(UUID())")
+        try files.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? files.removeItem(at: folder) }
+        let threads = BlockingThreads(limit: 1)
+        let (isHeld, answer) = (OneShot<Void>(), OneShot<Void>())
+        threads.run(
+            BlockingThreads.Work {
+                isHeld.provide(())
+                _ = try? answer.value()
+            } refuse: { _ in
+            })
+        _ = try await isHeld.value()
+        let (stream, reports) = AsyncStream<Void>.makeStream()
+        var iterator = stream.makeAsyncIterator()
+        let watch = try FilesWatch([folder.appending(path: "new/file").path], threads: threads) { reports.yield() }
+        try files.createDirectory(at: folder.appending(path: "new"), withIntermediateDirectories: false)
+        while threads.queueCount == 0, !Task.isCancelled { await Task.yield() }
+        answer.provide(())
+        #expect(await iterator.next() != nil)
+        try Data().write(to: folder.appending(path: "new/file"))
         #expect(await iterator.next() != nil)
         withExtendedLifetime(watch) {}
     }

@@ -10,6 +10,25 @@ struct LimitTests {
         return try FTPClient(try #require(URL(string: "ftp://\(host):\(server.port)/")))
     }
 
+    /// The entries of one read are as many as a server likes. Other work of the loop does not wait for all of them.
+    @Test func manyEntriesOfOneReadShareTheLoop() async throws {
+        let loop = EventLoop(name: "listing")
+        defer { loop.shutdown() }
+        let line = Array("a\n".utf8)
+        let all = ReadStream.chunkSize / line.count
+        let count = try await withNetworkExecutor(loop) { () async throws(StreamError) in
+            let stream = ReadStream(bytes: Array(repeatElement(line, count: all).joined()), loop: loop)
+            var entries = FTPEntries.Iterator(stream, ListingOptions(now: 0, format: .names), nil)
+            _ = try await entries.next()
+            let other = OneShot<Void>()
+            Task(executorPreference: loop) { other.provide(()) }
+            var count = 1
+            while other.value == nil, try await entries.next() != nil { count += 1 }
+            return count
+        }
+        #expect(count < all)
+    }
+
     @Test func aPreliminaryReplyDoesNotExtendTheTimeOfACommand() async throws {
         let (held, release) = AsyncStream<Void>.makeStream()
         let server = try CommandServer { line in

@@ -89,13 +89,9 @@ public final class TestServer: Sendable {
     ///
     /// - Parameter handler: Responds to the requests for which no answer was added; nil for a 500.
     public init(_ handler: HTTPServer.Handler? = nil) {
-        var server = HTTPServer.Configuration()
+        // The client is the subject of the test.
+        var server = HTTPServer.Configuration.patient
         server.limits.bodyLength = .max
-        // The client is the subject of the test, however slow the machine or the debugger makes it.
-        let limits: [WritableKeyPath<HTTPServer.Configuration, Duration>] = [
-            \.headTimeout, \.idleTimeout, \.bodyTimeout, \.writeTimeout, \.halfClosedTimeout,
-        ]
-        for limit in limits { server[keyPath: limit] = .seconds(24 * 3600) }
         self.server = server
         fallback = handler
     }

@@ -1,6 +1,7 @@
 import EventLoops
 import FoundationEssentials
 import Glibc
+import HTTPStreamTesting
 import StreamKit
 import Testing
 
@@ -231,7 +232,7 @@ import Testing
         var router = Router()
         router.get("/events") { call in try await call.events { _ in try await OneShot<Void>().value() } }
         router.get("/") { call in try await call.respond() }
-        var configuration = HTTPServer.Configuration()
+        var configuration = HTTPServer.Configuration.patient
         configuration.connections.maximumConnections = 4
         configuration.connections.minimumWait = .zero
         let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
@@ -258,7 +259,7 @@ import Testing
         of router: Router, until isEnough: (String) -> Bool,
         _ body: (HTTPServer, StreamPair, String) async throws -> Void
     ) async throws {
-        let server = try HTTPServer(port: 0, isLocal: true)
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: .patient)
         let running = Task { try await server.run(router) }
         let pair = StreamPair(host: "localhost", port: try #require(server.port))
         try pair.open()
@@ -281,7 +282,7 @@ import Testing
             for await _ in released {}
             try await call.respond(text: "done")
         }
-        let server = try HTTPServer(port: 0, isLocal: true)
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: .patient)
         let running = Task { [router] in try await server.run(router, stoppingOn: [.init(rawValue: SIGUSR2)]) }
         let port = try #require(server.port)
         let url = try #require(URL(string: "http://localhost:\(port)/slow"))
@@ -296,7 +297,7 @@ import Testing
 
     /// A service manager may stop a process that it has just started. That is no error of the server.
     @Test func aSignalBeforeServing() async throws {
-        let server = try HTTPServer(port: 0, isLocal: true)
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: .patient)
         try await server.run(
             stoppingOn: [.init(rawValue: SIGWINCH)], within: .zero,
             beforeServing: {
@@ -310,7 +311,7 @@ import Testing
     @Test(arguments: [SIGKILL, SIGSTOP, 0, -1, 32, 65, .max]) func signalsThatNoProcessCanHandle(_ number: Int32)
         async throws
     {
-        let server = try HTTPServer(port: 0, isLocal: true)
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: .patient)
         let error = await #expect(throws: StreamError.self) {
             try await server.run(stoppingOn: [.sigterm, .init(rawValue: number)]) { _ in }
         }
@@ -323,7 +324,7 @@ import Testing
         _ router: Router, _ change: (inout HTTPServer.Configuration) -> Void = { _ in },
         _ body: (String) async throws -> Result
     ) async throws -> Result {
-        var configuration = HTTPServer.Configuration()
+        var configuration = HTTPServer.Configuration.patient
         change(&configuration)
         let server = try HTTPServer(port: 0, isLocal: true, configuration: configuration)
         let running = Task { try await server.run(router) }

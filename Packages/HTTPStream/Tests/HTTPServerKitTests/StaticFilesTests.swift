@@ -2,6 +2,7 @@ import Dispatch
 import EventLoops
 import FoundationEssentials
 import Glibc
+import HTTPStreamTesting
 import StreamKit
 import Testing
 
@@ -52,7 +53,7 @@ import Testing
         var files = try StaticFiles(folder, threads: threads)
         files.fileTimeout = fileTimeout
         router.files("/*path", files)
-        let server = try HTTPServer(port: 0, isLocal: true)
+        let server = try HTTPServer(port: 0, isLocal: true, configuration: .patient)
         let running = Task { [router] in try await server.run(router) }
         defer { running.cancel() }
         let target = try #require(RequestTarget(path))

@@ -51,6 +51,8 @@ public struct TextLines: AsyncSequence, Sendable {
         ///
         /// - Throws: the failure of the stream, ``StreamError/cancelled``, or `EMSGSIZE` for a line beyond the limit.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> String? {
+            // One read may have brought thousands of lines.
+            if stream.waitPoint.loop.isShareSpent { await Task.yield() }
             while true {
                 if let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
                     defer { (start, searched) = (end + 1, end + 1) }

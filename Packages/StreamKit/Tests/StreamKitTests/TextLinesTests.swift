@@ -38,6 +38,26 @@ import Testing
         #expect(try await lines(text).count == 100_000)
     }
 
+    /// The lines of one read are as many as a peer likes. Other work of the loop does not wait for all of them.
+    @Test func manyLinesOfOneReadShareTheLoop() async throws {
+        let loop = EventLoop(name: "lines")
+        defer { loop.shutdown() }
+        let count = try await withNetworkExecutor(loop) { () async throws(StreamError) in
+            let bytes = [UInt8](repeating: UInt8(ascii: "\n"), count: ReadStream.chunkSize)
+            let stream = ReadStream(bytes: bytes, loop: loop)
+            try stream.open()
+            defer { stream.close() }
+            var lines = stream.lines().makeAsyncIterator()
+            _ = try await lines.next()
+            let other = OneShot<Void>()
+            Task(executorPreference: loop) { other.provide(()) }
+            var count = 1
+            while other.value == nil, try await lines.next() != nil { count += 1 }
+            return count
+        }
+        #expect(count < ReadStream.chunkSize)
+    }
+
     @Test func aLineMayArriveInPieces() async throws {
         let pair = StreamPair.bound(bufferSize: 2)
         try pair.input.open()

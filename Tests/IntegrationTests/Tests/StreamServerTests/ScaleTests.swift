@@ -18,8 +18,8 @@ import Testing
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 4096))
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        // On a busy machine, the first streams are idle for more than a minute.
-        let server = try await ExampleServer(descriptors: 4096, options: ["--idle", "600"])
+        // On a busy machine, the first streams are silent for more than the usual limits.
+        let server = try await ExampleServer(descriptors: 4096, options: ["--head", "3600", "--idle", "3600"])
         let (threads, descriptors) = (Self.count("task"), Self.count("fd"))
         let address = SocketAddress.ip(.v4(.loopback), port: server.port)
         let readers = try await (0..<Self.idle).asyncMap { _ in

@@ -4,13 +4,14 @@ import StreamKit
 /// The options of the command line.
 struct Options {
     static let usage = """
-        usage: serve [--port N] [--threads N] [--connections N] [--idle SECONDS]
+        usage: serve [--port N] [--threads N] [--connections N] [--head SECONDS] [--idle SECONDS]
                      [--certificate FILE --key FILE] [--clients FILE]
 
         A small HTTP server on the loopback addresses: /, /bytes/N, /echo (POST, PUT), /whoami.
           --port N            the port; 0 (default) chooses a free port
           --threads N         the number of serving threads; default 1
           --connections N     the maximum number of connections; default 4096
+          --head SECONDS      the time in which a new connection must send the head of a request; default 10
           --idle SECONDS      the time after which an idle connection is closed; default 60
           --certificate FILE  TLS: the certificate and those of its issuers (PEM), with
           --key FILE          the private key
@@ -20,6 +21,7 @@ struct Options {
     var port: UInt16 = 0
     var threads = 1
     var connections = 4096
+    var head = 10
     var idle = 60
     var certificate: String?
     var key: String?
@@ -43,6 +45,7 @@ struct Options {
             case "--port": port = try number(0...UInt16.max)
             case "--threads": threads = try number(1...64)
             case "--connections": connections = try number(1...1_000_000)
+            case "--head": head = try number(1...86_400)
             case "--idle": idle = try number(1...86_400)
             case "--certificate": certificate = value
             case "--key": key = value

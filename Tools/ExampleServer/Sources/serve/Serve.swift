@@ -16,6 +16,7 @@ enum Serve {
             configuration.connections.loops = loops
             configuration.connections.maximumConnections = options.connections
             configuration.limits.bodyLength = 64 << 20
+            configuration.headTimeout = .seconds(options.head)
             configuration.idleTimeout = .seconds(options.idle)
             configuration.connections.tls = try options.tls()
             // For the clients of the tests that begin with HTTP/2.

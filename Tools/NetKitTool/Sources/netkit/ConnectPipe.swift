@@ -21,7 +21,7 @@ enum ConnectPipe {
         var buffer = [UInt8](repeating: 0, count: ReadStream.chunkSize)
         do {
             while case let count = try await pair.input.read(into: &buffer), count > 0 {
-                try received.write(buffer.span.bytes.extracting(..<count))
+                try await received.write(buffer, count: count)
             }
         } catch let failure as OutputFile.Failure where failure.isBrokenPipe {
             return .success(())  // the reader of the output has closed the pipe

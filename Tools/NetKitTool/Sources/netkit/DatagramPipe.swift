@@ -32,7 +32,7 @@ final class DatagramPipe: Sendable {
                     try await socket.connect(to: sender)
                     onPeer(sender)
                 }
-                try OutputFile().write(first.bytes.span.bytes)
+                try await OutputFile().write(first.bytes)
             }
         } catch {
             return .failure(error)
@@ -54,7 +54,7 @@ final class DatagramPipe: Sendable {
             while true {
                 let message = try await socket.receive(upTo: Self.receiveSize)
                 lastReceived.withLock { $0 = .now }
-                try output.write(message.bytes.span.bytes)
+                try await output.write(message.bytes)
             }
         } catch let failure as OutputFile.Failure where failure.isBrokenPipe {
             return .success(())  // the reader of the output has closed the pipe

@@ -36,7 +36,10 @@ extension GetCommand {
         try client.set(.ftp(\.fetchesResourceInfo), to: true)
         let isDirectory = isDirectory || path.bytes.isEmpty
         // A listing has no parts.
-        var offset = resume && !isDirectory ? output.map(OutputFile.partialSize(of:)) ?? 0 : 0
+        var offset: Int64 = 0
+        if resume, !isDirectory, let output {
+            offset = try await BlockingThreads.files(at: output).call { OutputFile.partialSize(of: output) }
+        }
         var stream = isDirectory ? client.lister(path) : client.reader(path, offset: UInt64(offset))
         func end(_ stream: ReadStream) {
             if self.output.report { Terminal.say(ShownText(lines: stream.report.description)) }
@@ -56,8 +59,7 @@ extension GetCommand {
         }
         let limit = try limits.maximumSize() ?? .max
         if let size = stream[.ftpResourceSize], size > limit { throw OutputFile.Failure.tooLarge(limit) }
-        if let output { try destination.makeFolders(of: output) }
-        let file = if let output { try OutputFile(path: output, keeping: offset) } else { OutputFile() }
+        let file = if let output { try await destination.open(output, keeping: offset) } else { OutputFile() }
         let discardsBody = self.output.json && output == nil
         let isShown = !self.output.silent && Terminal.isInteractive && (output != nil || !Terminal.showsOutput)
         var progress =
@@ -67,13 +69,13 @@ extension GetCommand {
         while true {
             let moved = try await stream.read(into: &buffer)
             if moved == 0 { break }
-            if !discardsBody { try file.write(buffer.span.bytes.extracting(..<moved)) }
+            if !discardsBody { try await file.write(buffer, count: moved) }
             count += Int64(moved)
             if count > limit { throw OutputFile.Failure.tooLarge(limit) }
             progress?.show(count)
         }
         progress?.finish(count)
-        try file.finish()
+        try await file.finish()
         return ["bytes": count - offset, "offset": offset, "steps": JSONOutput.steps(stream.report)]
     }
 

@@ -262,7 +262,9 @@ struct GetCommand: AsyncParsableCommand {
             }
             let transfer: HTTPTransfer
             do {
-                transfer = try self.transfer(url, target.destination, settings)
+                // The request may have to be read from files and pipes.
+                transfer = try await BlockingThreads.files(at: target.destination.path ?? ".")
+                    .call(within: OutputFile.patience) { try self.transfer(url, target.destination, settings) }
             } catch {
                 if output.json { JSONOutput.show(["url": JSONOutput.url(url), "error": JSONOutput.error(error)]) }
                 throw error

@@ -58,7 +58,7 @@ struct HTTPTransfer: Sendable {
         result.failure = failure(of: outcome)
         show(result)
         // The files explain a failure best.
-        let unsaved = save(result)
+        let unsaved = await failureOfSaving(result)
         if let unsaved, result.failure != nil { Terminal.say("netkit: \(unsaved.sentence)") }
         result.failure = result.failure ?? unsaved
         return result
@@ -133,21 +133,28 @@ struct HTTPTransfer: Sendable {
         if let writeOut = settings.writeOut { Terminal.write(writeOut.text(result), to: STDOUT_FILENO) }
     }
 
-    /// Writes the files about the transfer.
-    private func save(_ result: Result) -> TransferFailure? {
-        do throws(OutputFile.Failure) {
-            if let path = settings.output.etagSave, let etag = result.outcome.response?.fields[.entityTag],
-                result.failure == nil
-            {
-                try OutputFile.write("\(etag)\n", to: path)
-            }
-            if let har = settings.output.har { try OutputFile.write(HTTPArchive.json(result.report) + "\n", to: har) }
-            if let page = settings.output.reportHtml {
-                try OutputFile.write(ReportPage.page(result.report, url: url).text, to: page)
+    /// Writes the files about the transfer, on a thread for files.
+    private func failureOfSaving(_ result: Result) async -> TransferFailure? {
+        let output = settings.output
+        guard let path = output.etagSave ?? output.har ?? output.reportHtml else { return nil }
+        do {
+            try await BlockingThreads.files(at: path).call(within: OutputFile.patience) {
+                () throws(OutputFile.Failure) in try save(result)
             }
             return nil
         } catch {
             return TransferFailure(error)
+        }
+    }
+
+    private func save(_ result: Result) throws(OutputFile.Failure) {
+        let output = settings.output
+        if let path = output.etagSave, let etag = result.outcome.response?.fields[.entityTag], result.failure == nil {
+            try OutputFile.write("\(etag)\n", to: path)
+        }
+        if let har = output.har { try OutputFile.write(HTTPArchive.json(result.report) + "\n", to: har) }
+        if let page = output.reportHtml {
+            try OutputFile.write(ReportPage.page(result.report, url: url).text, to: page)
         }
     }
 

@@ -95,7 +95,7 @@ struct Load: Sendable {
             case .part(let first, let total): (begin, length) = (first, total)
             case .whole: break
             case .complete:
-                if let path { try OutputFile(path: path, keeping: offset).finish() }
+                if let path { try await OutputFile.open(path, keeping: offset).finish() }
                 Terminal.say("netkit: \(path ?? "") is already complete.")
                 outcome.response = nil  // this 416 is not a failure
                 return
@@ -121,9 +121,8 @@ struct Load: Sendable {
             if response.status == .rangeNotSatisfiable { return }
             // The end of a file must not be taken for its beginning by --resume.
             if isUnrequestedPart, response.contentRange?.range?.lowerBound != 0 { throw Load.unrequestedPart }
-            try destination.makeFolders(of: path)
-            let file = try OutputFile(path: path, keeping: begin, keepsExisting: destination.keepsExisting)
-            try file.write(head.span.bytes)
+            let file = try await destination.open(path, keeping: begin)
+            try await file.write(head)
             try await copy(stream, to: file, from: begin, of: length, isPart: isUnrequestedPart, &outcome)
         } else {
             try await copy(stream, to: OutputFile(), from: 0, of: nil, isPart: isUnrequestedPart, &outcome)
@@ -171,7 +170,7 @@ struct Load: Sendable {
     }
 
     private func copy(
-        _ stream: ReadStream, to file: consuming OutputFile, from begin: Int64, of length: Int64?, isPart: Bool,
+        _ stream: ReadStream, to file: OutputFile, from begin: Int64, of length: Int64?, isPart: Bool,
         _ outcome: inout Outcome
     ) async throws {
         var rate = rate
@@ -187,7 +186,7 @@ struct Load: Sendable {
             let count = try await stream.read(into: &buffer)
             if count == 0 { break }
             try checkSize(begin + outcome.count + Int64(count))
-            if !discardsBody { try file.write(buffer.span.bytes.extracting(..<count)) }
+            if !discardsBody { try await file.write(buffer, count: count) }
             outcome.count += Int64(count)
             progress?.show(begin + outcome.count)
             if let pause = rate?.pause(after: count, now: start.duration(to: .now) / .seconds(1)), pause > .zero {
@@ -204,10 +203,8 @@ struct Load: Sendable {
                 reason: .cutShort)
         }
         if isPart { throw Load.unrequestedPart }
-        if keepsDate, let date = outcome.response?.fields[.lastModified].flatMap({ HTTPDate($0) }) {
-            file.setDate(date.secondsSinceEpoch)
-        }
-        outcome.path = try file.finish()
+        let date = keepsDate ? outcome.response?.fields[.lastModified].flatMap { HTTPDate($0) } : nil
+        outcome.path = try await file.finish(date: date?.secondsSinceEpoch)
     }
 
     private func checkSize(_ size: Int64) throws {

@@ -1,8 +1,12 @@
+import Foundation
 import Glibc
 import NetKit
 
 /// The destination of a body: a file, or standard output.
-struct OutputFile: ~Copyable {
+///
+/// The functions that wait on the calling thread are for tests and for files that are written before or after the transfers. The
+/// asynchronous ones wait on a thread for files: a disk that does not answer, and a pipe that is not read, stop no other transfer.
+struct OutputFile: Sendable {
     /// A file that cannot be used, and the reason given by the system.
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -42,10 +46,10 @@ struct OutputFile: ~Copyable {
         }
     }
 
-    private enum Target {
+    private enum Target: Sendable {
         case standardOutput
         /// A device or pipe; or a file that may be written, in a folder that may not.
-        case existing(Int32)
+        case existing(FileDescriptor)
         /// A file under construction, whose name ends in `.part`.
         case replacement(ReplacementFile)
     }
@@ -70,6 +74,7 @@ struct OutputFile: ~Copyable {
     ///   - keeps: the number of bytes of the partial file to keep; the rest is truncated. See ``partialSize(of:)``.
     ///   - isPrivate: whether a new file is readable by its user only.
     ///   - keepsExisting: whether an existing file stays as it is, and the new one gets a number: `FILE.1`, `FILE.2` …
+    @available(*, noasync)
     init(path: String, keeping keeps: Int64, isPrivate: Bool = false, keepsExisting: Bool = false) throws(Failure) {
         self.keepsExisting = keepsExisting
         var candidate = keepsExisting ? OutputFile.unusedPath(path) : try OutputFile.resolved(path)
@@ -164,14 +169,11 @@ struct OutputFile: ~Copyable {
         // Both calls fail for devices and pipes, which have neither a length nor an offset.
         _ = ftruncate(descriptor, off_t(keeps))
         _ = lseek(descriptor, off_t(keeps), SEEK_SET)
-        return .existing(descriptor)
-    }
-
-    deinit {
-        if case .existing(let descriptor) = target { close(descriptor) }
+        return .existing(FileDescriptor(descriptor))
     }
 
     /// Gives the complete file its name, and returns it; nil for standard output.
+    @available(*, noasync)
     @discardableResult
     func finish() throws(Failure) -> String? {
         switch target {
@@ -217,11 +219,12 @@ struct OutputFile: ~Copyable {
         return size(of: access(partial, F_OK) == 0 ? partial : path)
     }
 
+    @available(*, noasync)
     func write(_ bytes: RawSpan) throws(Failure) {
         let descriptor: Int32
         switch target {
         case .standardOutput: descriptor = STDOUT_FILENO
-        case .existing(let opened): descriptor = opened
+        case .existing(let opened): descriptor = opened.number
         case .replacement(let replacement):
             do throws(WritableFile.Failure) {
                 return try replacement.file.write(bytes)
@@ -249,5 +252,87 @@ struct OutputFile: ~Copyable {
         let file = path == "-" ? OutputFile() : try OutputFile(path: path, keeping: 0, isPrivate: true)
         try file.write(bytes)
         try file.finish()
+    }
+}
+
+// MARK: - Off the event loop
+
+extension OutputFile {
+    /// Standard output has one thread, so that the pieces of several bodies are not mixed with one another.
+    private static let standardOutput = BlockingThreads(limit: 1)
+
+    /// No limit: a person may read the other end of a pipe.
+    static let patience = Duration.seconds(TimeLimit.longest)
+
+    private var threads: BlockingThreads {
+        switch target {
+        case .standardOutput: OutputFile.standardOutput
+        case .existing(let file): file.threads
+        case .replacement(let replacement): .files(of: replacement.file.descriptor)
+        }
+    }
+
+    /// The longest wait for a call: that for files, and none for a pipe or a device.
+    private var timeout: Duration {
+        if case .replacement = target { BlockingThreads.fileTimeout } else { OutputFile.patience }
+    }
+
+    /// Opens a file, as ``init(path:keeping:isPrivate:keepsExisting:)``.
+    ///
+    /// - Parameter makesFolders: whether its folders are created.
+    static func open(
+        _ path: String, keeping keeps: Int64 = 0, keepsExisting: Bool = false, makesFolders: Bool = false
+    ) async throws -> OutputFile {
+        let threads = BlockingThreads.files(at: path)
+        // Opening a pipe waits for its reader.
+        let waits = try await threads.call { () throws(Failure) in !isRegular(path) }
+        return try await threads.call(within: waits ? patience : BlockingThreads.fileTimeout) {
+            () throws(Failure) in
+            if makesFolders { try makeFolders(of: path) }
+            return try OutputFile(path: path, keeping: keeps, keepsExisting: keepsExisting)
+        }
+    }
+
+    private static func isRegular(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+    }
+
+    private static func makeFolders(of path: String) throws(Failure) {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw Failure(description: "\(folder) cannot be created.")
+        }
+    }
+
+    /// Writes the first bytes of a buffer, or all.
+    func write(_ buffer: [UInt8], count: Int? = nil) async throws {
+        try await threads.call(within: timeout) { () throws(Failure) in
+            try write(buffer.span.bytes.extracting(first: count ?? buffer.count))
+        }
+    }
+
+    /// Gives the complete file its name, and returns it; nil for standard output.
+    ///
+    /// - Parameter date: the time of the last change of a file under construction, in seconds since 1970.
+    @discardableResult
+    func finish(date: Int64? = nil) async throws -> String? {
+        try await threads.call(within: timeout) { () throws(Failure) in
+            if let date { setDate(date) }
+            return try finish()
+        }
+    }
+}
+
+extension BlockingThreads {
+    /// Makes a call, and suspends until it has returned.
+    ///
+    /// - Throws: the error of the call; the errors of `fileResult`.
+    func call<Value: Sendable, Failure: Error>(
+        within timeout: Duration = fileTimeout, _ call: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws -> Value {
+        try await fileResult(within: timeout) { Result(catching: call) }.get()
     }
 }

@@ -187,15 +187,12 @@ struct OutputDestination: Sendable {
         return folder + name
     }
 
-    /// Creates the folders of a file, with --create-dirs.
-    func makeFolders(of path: String) throws(OutputFile.Failure) {
-        guard createsFolders else { return }
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        } catch {
-            throw OutputFile.Failure(description: "\(folder) cannot be created.")
-        }
+    /// Opens a file, on a thread for files, and creates its folders with --create-dirs.
+    ///
+    /// - Parameter keeps: the number of bytes of the partial file to keep.
+    func open(_ path: String, keeping keeps: Int64) async throws -> OutputFile {
+        try await OutputFile.open(
+            path, keeping: keeps, keepsExisting: keepsExisting, makesFolders: createsFolders)
     }
 }
 

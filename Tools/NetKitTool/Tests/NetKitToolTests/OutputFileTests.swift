@@ -26,6 +26,32 @@ import Testing
         #expect(try folder.names.count == 2)
     }
 
+    /// Otherwise the pipe, or a disk that does not answer, would stop all transfers.
+    @Test("with -Z, a pipe that is not read stops no other transfer") func aPipeThatIsNotRead() async throws {
+        let folder = try TemporaryFolder()
+        let (pipe, copy) = (folder.file("pipe"), folder.file("copy"))
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let large = String(repeating: "x", count: 1 << 20)
+        let server = try ScriptedServer { connection throws(PeerError) in
+            while let head = try? connection.readHead() {
+                // The third transfer begins when one of the others has ended, which the first one cannot before the pipe is read.
+                if head.hasPrefix("GET /third ") {
+                    let bytes = try? FileHandle(forReadingAtPath: pipe)?.readToEnd()
+                    _ = FileManager.default.createFile(atPath: copy, contents: bytes)
+                }
+                let body = head.hasPrefix("GET /first ") ? large : "small"
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            }
+        }
+        defer { server.stop() }
+        let files = ["-o", pipe, "-o", folder.file("second"), "-o", folder.file("third")]
+        let urls = ["first", "second", "third"].map { "http://127.0.0.1:\(server.port)/\($0)" }
+        let run = try await Tool.run(["get", "-Z", "--parallel-max", "2"] + files + urls)
+        #expect(run.status == 0, "\(run.text)")
+        #expect(try String(contentsOfFile: copy, encoding: .utf8) == large)
+        #expect(try folder.names == ["copy", "pipe", "second", "third"])
+    }
+
     /// Answers one request with `head`, a length and `body`.
     private static func server(_ head: String = "HTTP/1.1 200 OK\r\n", _ body: String = "new") throws -> ScriptedServer
     {

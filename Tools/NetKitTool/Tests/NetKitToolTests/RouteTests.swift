@@ -55,6 +55,20 @@ import Testing
         #expect(run.errors.contains("warning: --insecure: the server's certificate is not verified."), "\(run.text)")
     }
 
+    @Test func anInsecureTransferFollowsARedirectToHTTPS() async throws {
+        let target = try Self.nginx.get().url(.tls(.selfSigned), "/hello")
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
+        }
+        defer { server.stop() }
+        let host = try #require(URL(string: target)?.host())
+        for (options, status) in [([], 60), (["-k"], 0)] as [([String], Int32)] {
+            let run = try await Tool.run(["get", "-L"] + options + ["http://\(host):\(server.port)/"])
+            #expect(run.status == status && (run.output == "hello\n") == (status == 0), "\(run.text)")
+        }
+    }
+
     @Test func trustOnFirstUse() async throws {
         let nginx = try Self.nginx.get()
         let folder = try TemporaryFolder()

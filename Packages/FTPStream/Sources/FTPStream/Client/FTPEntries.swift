@@ -53,9 +53,15 @@ public struct FTPEntries: AsyncSequence, Sendable {
         ) async throws(StreamError) -> ListingEntry? {
             do {
                 while !isAtEnd {
-                    if let entry = try parseReceived() { return entry }
+                    // One read may have brought thousands of lines, of which none need be an entry.
+                    if stream.waitPoint.loop.isShareSpent { await Task.yield() }
+                    switch try parseReceived() {
+                    case .entry(let entry): return entry
+                    case .linesOnly: continue
+                    case .nothing: break
+                    }
                     if hasBegun {
-                        // A listing of lines that are no entries must not occupy the caller's thread.
+                        // The caller may not be on the loop.
                         await Task.yield()
                     } else {
                         hasBegun = true
@@ -94,16 +100,28 @@ public struct FTPEntries: AsyncSequence, Sendable {
             return error
         }
 
-        /// The next entry among the received bytes; nil if more bytes are needed.
-        private mutating func parseReceived() throws(ListingError) -> ListingEntry? {
+        /// What was found among the received bytes.
+        private enum Finding {
+            case entry(ListingEntry)
+            /// Lines that are no entries; further ones may follow.
+            case linesOnly
+            /// More bytes are needed.
+            case nothing
+        }
+
+        /// The lines that are parsed without asking whether the share of the turn is spent.
+        private static let linesPerStep = 32
+
+        private mutating func parseReceived() throws(ListingError) -> Finding {
             let rest = rest
-            while used < rest.count {
+            for _ in 0..<Self.linesPerStep {
+                guard used < rest.count else { return .nothing }
                 let step = try parser.parse(rest.span.bytes.extracting(droppingFirst: used))
-                if step.consumed == 0 { return nil }
+                if step.consumed == 0 { return .nothing }
                 used += step.consumed
-                if let entry = step.entry, entry.relation == .inside { return entry }
+                if let entry = step.entry, entry.relation == .inside { return .entry(entry) }
             }
-            return nil
+            return .linesOnly
         }
     }
 }

@@ -80,6 +80,8 @@ public struct EventSource: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> ServerSentEvent?
         {
             while true {
+                // One read may have brought thousands of events.
+                if let stream, stream.waitPoint.loop.isShareSpent { await Task.yield() }
                 switch machine.next() {
                 case .deliver(let event): return event
                 case .connect(let lastEventID):

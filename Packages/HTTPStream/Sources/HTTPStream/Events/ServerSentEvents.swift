@@ -27,6 +27,8 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> ServerSentEvent?
         {
             while true {
+                // One read may have brought thousands of events.
+                if stream.waitPoint.loop.isShareSpent { await Task.yield() }
                 if let event = try parser.next() { return event }
                 try StreamError.checkCancellation()
                 let bytes = try await stream.read(upTo: ReadStream.chunkSize)

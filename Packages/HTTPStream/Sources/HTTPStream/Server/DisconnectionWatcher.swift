@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// After a switch of protocols, the connection is observed only for tasks that wait for its end.
 final class DisconnectionWatcher: ExchangeTask, @unchecked Sendable {
-    // Unchecked: the timer and its count are accessed only inside the lock, the rest is atomic or constant.
+    // Unchecked: the timer and its counts are accessed only inside the lock, the rest is atomic or constant.
 
     /// What follows from the state of the connection.
     private enum Next {
@@ -24,6 +24,8 @@ final class DisconnectionWatcher: ExchangeTask, @unchecked Sendable {
     private let limit: Duration
     private let point: WaitPoint
     private var timer: LoopTimer?
+    /// Counts the timers and their withdrawals. A timer that fires late, on the thread of the loop, has an earlier number.
+    private(set) var timerNumber = 0
     /// The number of transfers to the client. Only the handler's task changes it.
     private let transfers = Atomic<Int>(0)
     /// The number of transfers when the timer was set.
@@ -44,7 +46,7 @@ final class DisconnectionWatcher: ExchangeTask, @unchecked Sendable {
         // The state admits no timer and no watch from now on.
         let timer = lock.withLock { () -> LoopTimer? in
             point.unwatch(.reader, self)
-            return self.timer.take()
+            return takeTimer()
         }
         timer?.cancel()
         return isCancelled
@@ -54,7 +56,7 @@ final class DisconnectionWatcher: ExchangeTask, @unchecked Sendable {
         let timer = lock.withLock { () -> LoopTimer? in
             if case .running = state { state = .switched() }
             point.unwatch(.reader, self)
-            return self.timer.take()
+            return takeTimer()
         }
         timer?.cancel()
         fire()  // for tasks that wait already
@@ -126,12 +128,22 @@ final class DisconnectionWatcher: ExchangeTask, @unchecked Sendable {
     /// Sets the timer of a client that has ended its output. Call inside the lock.
     private func setTimer() {
         transfersAtTimer = transfers.load(ordering: .relaxed)
-        timer = point.loop.schedule(at: .now + limit) { [weak self] in self?.limitReached() }
+        timerNumber += 1
+        timer = point.loop.schedule(at: .now + limit) { [weak self, timerNumber] in self?.limitReached(timerNumber) }
+    }
+
+    /// Takes the timer, which has no effect from now on. Call inside the lock.
+    private func takeTimer() -> LoopTimer? {
+        timerNumber += 1
+        return timer.take()
     }
 
     /// Cancels the task of a client that has ended its output, unless there was a transfer since the timer was set.
-    func limitReached() {
+    ///
+    /// - Parameter number: the number of the timer.
+    func limitReached(_ number: Int) {
         let task = lock.withLock { () -> UnsafeCurrentTask? in
+            guard number == timerNumber else { return nil }
             timer = nil
             guard case .running = state else { return nil }
             if transfers.load(ordering: .relaxed) != transfersAtTimer {

@@ -83,6 +83,8 @@ final class HTTPDial: Watcher, @unchecked Sendable {
             switch state {
             case .ended(let outcome): return (outcome, nil)
             case .underway(let waiters):
+                // The half belongs to the users of the connection from now on.
+                pair.output.waitPoint.unwatch(.writer, self)
                 let outcome = decide()
                 state = .ended(outcome)
                 return (outcome, Array(waiters.values))
@@ -115,8 +117,13 @@ final class HTTPDial: Watcher, @unchecked Sendable {
                 settle()
                 return
             }
-            // The first load waits at the other half.
-            switch pair.output.waitPoint.watch(.writer, for: [.readable, .writable], with: self) {
+            // The first load waits at the other half. It may end the dial at any moment: the dial then watches no more.
+            let (isOver, wake) = state.withLock { state -> (Bool, Wake?) in
+                guard case .underway = state else { return (true, nil) }
+                return (false, pair.output.waitPoint.watch(.writer, for: [.readable, .writable], with: self))
+            }
+            if isOver { return }
+            switch wake {
             case nil: return
             case .ready?: continue
             case .some:

@@ -20,6 +20,27 @@ import Testing
         }
     }
 
+    /// The events of one read are as many as a server likes. Other work of the loop does not wait for all of them.
+    @Test func manyEventsOfOneReadShareTheLoop() async throws {
+        let loop = EventLoop(name: "events")
+        defer { loop.shutdown() }
+        let event = Array("data\n\n".utf8)
+        let all = ReadStream.chunkSize / event.count
+        let count = try await withNetworkExecutor(loop) { () async throws(StreamError) in
+            let stream = ReadStream(bytes: Array(repeatElement(event, count: all).joined()), loop: loop)
+            try stream.open()
+            defer { stream.close() }
+            var events = stream.serverSentEvents().makeAsyncIterator()
+            _ = try await events.next()
+            let other = OneShot<Void>()
+            Task(executorPreference: loop) { other.provide(()) }
+            var count = 1
+            while other.value == nil, try await events.next() != nil { count += 1 }
+            return count
+        }
+        #expect(count < all)
+    }
+
     static let samples = [
         Sample("data: a\n\n", ServerSentEvent("a")),
         Sample("data: a\r\n\r\n", ServerSentEvent("a")),

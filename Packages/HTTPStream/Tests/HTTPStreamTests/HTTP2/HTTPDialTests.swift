@@ -43,6 +43,27 @@ import Testing
         func close() { waitPoint.close() }
     }
 
+    /// A watcher that stayed at the connection would make its users look at it again and again.
+    @Test("a dial that has ended watches its connection no more") func watching() async throws {
+        let loop = EventLoop(name: "dial")
+        defer { loop.shutdown() }
+        let pair = StreamPair(transport: SlowTransport(loop))
+        try pair.open()
+        defer { pair.close() }
+        let dial = HTTPDial(pair, makeLink: { _ in nil }, onEnd: { _ in })
+        let point = pair.output.waitPoint
+        func turn() async { await withCheckedContinuation { next in loop.execute { next.resume() } } }
+        #expect(dial.outcome(orSignal: WaitPoint(loop: loop)) == nil)
+        await turn()
+        #expect(point.isRegistered(.writer, dial))
+        dial.settle()
+        #expect(!point.isRegistered(.writer, dial))
+        // An edge that another thread has taken before may arrive late, while the first load completes the opening.
+        dial.fire()
+        await turn()
+        #expect(!point.isRegistered(.writer, dial))
+    }
+
     @Test(
         "a load that waits for another one's connection has its own time limit, and goes on alone when that one fails")
     func waiting() async throws {

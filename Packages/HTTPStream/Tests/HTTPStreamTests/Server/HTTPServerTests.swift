@@ -2,6 +2,7 @@ import EventLoops
 import FoundationEssentials
 import Glibc
 import HTTPMessage
+import HTTPStreamTesting
 import HostResolver
 import StreamKit
 import Testing
@@ -434,17 +435,42 @@ import Testing
     @Test func aTransferToAClientThatHasEndedItsOutputExtendsTheLimit() async throws {
         let outcomes = Locked<[Bool]>([])
         _ = try await serving(server()) { exchange in
-            let watcher = exchange.task as? DisconnectionWatcher
-            watcher?.noteTransfer()
-            watcher?.limitReached()
-            outcomes.withLock { $0.append(Task.isCancelled) }
-            watcher?.limitReached()
-            outcomes.withLock { $0.append(Task.isCancelled) }
+            let watcher = try #require(exchange.task as? DisconnectionWatcher)
+            watcher.noteTransfer()
+            for _ in 0..<2 {
+                watcher.limitReached(watcher.timerNumber)
+                outcomes.withLock { $0.append(Task.isCancelled) }
+            }
         } _: { pair in
             try await pair.output.writeAll(Self.request)
             return try? await readAll(pair)
         }
         #expect(outcomes.withLock { $0 } == [false, true])
+    }
+
+    /// The thread of the loop may call it when the handler has ended on another thread and the next one has begun.
+    @Test func aLateTimerOfAHandlerCancelsNoLaterOne() async throws {
+        let number = Locked<Int?>(nil)
+        let isCancelled = Locked<[Bool]>([])
+        let response = try await serving(server()) { exchange in
+            let watcher = try #require(exchange.task as? DisconnectionWatcher)
+            let first = number.withLock { number in
+                number = number ?? watcher.timerNumber
+                return number ?? 0
+            }
+            if first != watcher.timerNumber {
+                // Sets the timer of this handler, since there was a transfer before.
+                watcher.limitReached(watcher.timerNumber)
+                watcher.limitReached(first)
+            }
+            isCancelled.withLock { $0.append(Task.isCancelled) }
+            try await exchange.respond(.ok)
+        } _: { pair in
+            try await pair.output.writeAll(Self.request)
+            try await pair.output.writeAll("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            return try await readAll(pair)
+        }
+        #expect(statuses(response) == ["200", "200"] && isCancelled.withLock { $0 } == [false, false])
     }
 
     // MARK: Exchanges in other tasks

@@ -1,5 +1,6 @@
 import EventLoops
 import HTTPMessage
+import HTTPStreamTesting
 import HostResolver
 import StreamKit
 import Testing

@@ -1,21 +1,9 @@
 import EventLoops
 import HTTPMessage
+import HTTPStreamTesting
 import StreamKit
 
 @testable import HTTPStream
-
-extension HTTPServer.Configuration {
-    /// The defaults, with time limits of waits for requests and responses that no client exceeds, however slow the machine is: for tests
-    /// of anything else.
-    static var patient: HTTPServer.Configuration {
-        var configuration = HTTPServer.Configuration()
-        let limits: [WritableKeyPath<HTTPServer.Configuration, Duration>] = [
-            \.headTimeout, \.idleTimeout, \.bodyTimeout, \.writeTimeout, \.halfClosedTimeout,
-        ]
-        for limit in limits { configuration[keyPath: limit] = .seconds(3600) }
-        return configuration
-    }
-}
 
 extension HTTPServer {
     /// Serves one connection whose client has sent bytes before: a time limit that ends at once can then not pass before they have

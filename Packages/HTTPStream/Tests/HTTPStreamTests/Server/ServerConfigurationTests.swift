@@ -1,6 +1,7 @@
 import EventLoops
 import HTTP2
 import HTTPMessage
+import HTTPStreamTesting
 import HostResolver
 import StreamKit
 import Testing

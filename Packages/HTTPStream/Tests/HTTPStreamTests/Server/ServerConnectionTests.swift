@@ -1,6 +1,7 @@
 import EventLoops
 import Glibc
 import HTTPMessage
+import HTTPStreamTesting
 import HostResolver
 import StreamKit
 import StreamKitTesting

@@ -1,3 +1,4 @@
+import HTTPStreamTesting
 import StreamKit
 import StreamKitTesting
 import Testing

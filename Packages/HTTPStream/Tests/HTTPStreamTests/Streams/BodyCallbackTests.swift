@@ -2,6 +2,7 @@ import Dispatch
 import EventLoops
 import Foundation
 import HTTPMessage
+import HTTPStreamTesting
 import StreamKit
 import Testing
 

@@ -2,6 +2,7 @@ import EventLoops
 import Foundation
 import FoundationEssentials
 import HTTPMessage
+import HTTPStreamTesting
 import StreamKit
 import Testing
 

@@ -1,6 +1,7 @@
 import EventLoops
 import Foundation
 import HTTPMessage
+import HTTPStreamTesting
 import StreamKit
 import Testing
 

@@ -2,6 +2,7 @@ import EventLoops
 import FoundationEssentials
 import HTTPAuth
 import HTTPMessage
+import HTTPStreamTesting
 import StreamKit
 import Testing
 

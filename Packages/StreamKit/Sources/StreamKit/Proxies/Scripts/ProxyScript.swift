@@ -41,13 +41,19 @@ public struct ProxyScript: Sendable, Hashable {
 
     /// The maximum number of scripts that run at once for tasks. Further ones wait for their turn.
     package static let maximumProcesses = 8
-    private static let turns = AsyncSemaphore(maximumProcesses)
+    /// The maximum number of runs of one script at once: the others are for other scripts.
+    package static let maximumProcessesOfScript = 6
+    /// The maximum number of runs of one script about one host at once: the others are for other hosts.
+    package static let maximumProcessesOfHost = 3
+    private static let sharedTurns = ProxyScriptTurns()
 
     /// The text of the script.
     public let text: String
 
-    /// The time limit of one run, including its lookups and, for a task, the wait for its turn: eight scripts run at once.
-    /// Default 10 s.
+    /// The time limit of one run, including its lookups and, for a task, the wait for its turn. Default 10 s.
+    ///
+    /// Eight scripts run at once, of which one script is at most six, and one script that is asked about one host at most three. A host
+    /// for which a script is slow therefore leaves turns to the others.
     public var timeout: Duration = .seconds(10)
 
     /// The engines that may run the script, the preferred one first.
@@ -139,16 +145,18 @@ public struct ProxyScript: Sendable, Hashable {
     }
 
     nonisolated(nonsending) func choices(
-        about question: ProxyScriptQuestion, resolver: any Resolver = SystemResolver.shared
+        about question: ProxyScriptQuestion, resolver: any Resolver = SystemResolver.shared,
+        turns: ProxyScriptTurns = sharedTurns
     ) async throws(StreamError) -> [ProxyChoice] {
         let conversation = ProxyScriptConversation(text, question)
         let deadline = ContinuousClock.now + timeout
+        let subject = ProxyScriptSubject(script: text, host: question.host)
         do throws(WaitError) {
-            try await Self.turns.wait(until: Moment(deadline))
+            try await turns.wait(subject, until: Moment(deadline))
         } catch {
             throw error == .timedOut ? .script(.scriptTooSlow(timeout), underlying: StreamError.timedOut) : .cancelled
         }
-        defer { Self.turns.signal() }
+        defer { turns.end(subject) }
         return try await ProxyScriptProcess(engines, limit: timeout, until: deadline).choices(
             conversation, resolver: resolver)
     }
