@@ -52,16 +52,17 @@ step() {
 
 # Without the system's modules in the index, which the discovery of tests needs, and the symbols of a debugger, a build takes three quarters
 # of the time. Scripts that build the same folder must do so with the same options.
-quickly=(-debug-info-format none -Xswiftc -index-ignore-system-modules -Xswiftc -index-ignore-clang-modules)
+# Those that build a program alone need no index: --disable-index-store.
+build_options=(-debug-info-format none -Xswiftc -index-ignore-system-modules -Xswiftc -index-ignore-clang-modules)
 
 # Builds the libraries of the root package.
-build_umbrella() { swift build --package-path "$root" "${quickly[@]}"; }
+build_umbrella() { swift build --package-path "$root" "${build_options[@]}"; }
 
 # build_package FOLDER [OPTION…]: builds a package; an import of our modules that a target does not declare is an error.
 build_package() {
     # SwiftPM would take the plan of the package that was built before for this one's.
     in_build_folder sh -c 'rm -f "$0"; exec "$@"' "$build/debug.yaml" \
-        swift build --package-path "$1" --scratch-path "$build" "${quickly[@]}" \
+        swift build --package-path "$1" --scratch-path "$build" "${build_options[@]}" \
             --explicit-target-dependency-import-check error "${@:2}"
 }
 

@@ -18,11 +18,10 @@ extension HTTP2Connection {
             if start.contentLength == 0 {
                 try floods.countEmptyFrame(now: now)
             } else {
-                // Another protocol may have messages of any size: a WebSocket sends a frame for each.
-                if index.map({ streams[$0].incoming }) != .tunnel {
-                    try floods.countData(start.contentLength, now: now)
-                }
-                floods.didCarryData()
+                // Another protocol may have messages of any size: a WebSocket sends a frame for each. They pay for nothing else.
+                let isTunnel = index.map { streams[$0].incoming } == .tunnel
+                if !isTunnel { try floods.countData(start.contentLength, now: now) }
+                if !isTunnel || start.contentLength >= FloodGuard.smallDataSize { floods.didCarryData() }
             }
         }
         guard let index, streams[index].state != .closed else {

@@ -101,14 +101,14 @@ public struct HTTPProxy: StreamProxy {
 
     /// Makes the machine that requests a tunnel to `target`.
     ///
-    /// - Throws: `EINVAL` for fields that a request cannot contain, and for an application protocol of ``tls`` that is not HTTP/1.1.
+    /// - Throws: `EINVAL` for fields that a request cannot contain, and if the application protocols of ``tls`` contain `h2`.
     public func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine {
-        try requireHTTP1()
+        try refuseHTTP2()
         return try ConnectMachine(self, target)
     }
 
     /// Throws if the proxy might choose HTTP/2.
-    func requireHTTP1() throws(StreamError) {
+    func refuseHTTP2() throws(StreamError) {
         if tls?.applicationProtocols.contains(HTTPVersions.http2Protocol) == true { throw .proxyOfHTTP2(hostAndPort) }
     }
 }

@@ -260,6 +260,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
         }
         try respond(head, endsHere: false)
         response = .ended
+        link.changeCore { [stream] _ in stream.isSwitched = true }
         willSend(.ok)
         task.leaveToHandler()
         // The client may have ended its part already.
@@ -269,7 +270,10 @@ final class HTTP2ServerCarrier: ServerCarrier {
         return HTTPUpgradedConnection(pair: tunnel, received: [])
     }
 
-    func takePermit() -> LongLivedLimit.Permit? { link.takePermit() }
+    /// Each stream with another protocol takes as much as a connection does.
+    func takePermit() -> LongLivedLimit.Permit? {
+        stream.isTunnel ? context.longLived.permit() : link.takePermit()
+    }
 
     // MARK: Ends
 

@@ -230,7 +230,7 @@ extension HTTP2ServerCore {
         endTurn(of: stream)
         let outcome = try machine.send(bytes, on: stream.identifier, endsHere: endsHere, now: elapsed(now))
         // A connection with another protocol does not count as one that waits for its client.
-        if stream.isTunnel {
+        if stream.isSwitched {
             stream.isFull = !outcome.isComplete
         } else if !outcome.isComplete {
             setWait(.room, of: stream)

@@ -274,7 +274,7 @@ extension HTTPServer {
         /// (``HTTPServerExchange/switchProtocols(to:fields:)``), and once its handler says so
         /// (``HTTPServerExchange/declareLongLived()``), as event streams of HTTPServerKit do. It may be quiet for hours, and is not
         /// closed for the sake of other clients. Without a limit, a crowd of them would shut out all requests. Beyond it, the response
-        /// is 503.
+        /// is 503. Over HTTP/2, each stream that carries another protocol counts as a connection.
         public var maximumLongLivedConnections: Int?
 
         /// Whether connections are kept for further requests. Default true.

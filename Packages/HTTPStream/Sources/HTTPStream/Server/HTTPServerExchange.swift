@@ -277,15 +277,15 @@ extension HTTPServerExchange {
         throw .tooManyLongLived(carrier.context.longLived.maximum)
     }
 
-    /// Responds with 101 (Switching Protocols), and returns the connection, which then carries the other protocol (RFC 9110 §7.8).
+    /// Responds with 101 (Switching Protocols; over HTTP/2, 200), and returns the connection, which then carries the other protocol (RFC 9110 §7.8).
     ///
     /// Over HTTP/2 (RFC 8441), the client offers the protocol with an extended CONNECT, which the handler sees as the GET request with `Upgrade` that
     /// HTTP/1.1 would have; the response is a 200, and the stream carries the protocol. A client that does not read for
     /// ``HTTPServer/Configuration/writeTimeout`` loses the stream. A handler that does not switch can respond with any status except a
     /// 2xx, which would accept the protocol: the client receives a 501 in its place.
     ///
-    /// The connection belongs to the handler and is closed when the handler ends. The time limits of the configuration for
-    /// bodies and responses no longer apply, and the handler is no longer cancelled if the client disconnects: it reads the end.
+    /// The connection belongs to the handler and is closed when the handler ends. Of the time limits of the configuration for
+    /// bodies and responses, only `writeTimeout` over HTTP/2 still applies, and the handler is no longer cancelled if the client disconnects: it reads the end.
     ///
     /// The connection does not count as waiting for its client (`ServedConnection`), however quiet it is: it is not closed for other
     /// clients, and ``HTTPServer/stop(within:)`` waits for its handler. It is long-lived (``declareLongLived()``).
@@ -309,7 +309,7 @@ extension HTTPServerExchange {
         guard case .none = answer else { throw .answeredTwice }
         try carrier.requireOffer(of: protocolName)
         if fields.contains(.contentLength) || fields.contains(.transferEncoding) {
-            throw .unsendable("a 101 has no body (RFC 9110 §8.6)")
+            throw .unsendable("a response that switches protocols has no body (RFC 9110 §8.6)")
         }
         try takePermit()
         let connection = try await carrier.switchProtocols(to: protocolName, fields) { status in

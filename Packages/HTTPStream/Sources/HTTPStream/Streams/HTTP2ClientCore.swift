@@ -83,6 +83,7 @@ extension HTTP2ClientCore {
     /// Whether the server accepts requests for other protocols (RFC 8441 §3); nil before its SETTINGS.
     var acceptsConnectProtocol: Bool? {
         let settings = machine.peerSettings
+        // Which is known from the first SETTINGS on.
         return settings.ignoresRFC7540Priorities.map { _ in settings.isConnectProtocolEnabled }
     }
 

@@ -40,7 +40,7 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
 
     override func perform(_ point: WaitPoint) { point.signal([.readable, .writable]) }
 
-    override func wakes(_ point: WaitPoint) -> WaitPoint? { point }
+    override func point(signalledBy point: WaitPoint) -> WaitPoint? { point }
 
     override func didBeginDraining() { onDraining(self) }
 

@@ -90,9 +90,10 @@ extension HTTP2Exchange {
 
     private func open() throws(CarrierFailure) -> HeadStep {
         if opensTunnel, link.acceptsConnectProtocol == false {
+            guard link.isShareable else { throw CarrierFailure(.noOtherProtocols, of: .caller) }
             // Another attempt uses HTTP/1.1, if that is permitted.
-            if link.isShareable { repetition = .again }
-            throw CarrierFailure(.noOtherProtocols, of: link.isShareable ? .connection : .caller)
+            repetition = .again
+            throw CarrierFailure(.noOtherProtocols, of: .connection)
         }
         guard try perform({ () throws(HTTP2LinkFailure) in try link.isOpen(stream) }) else { return .needs(.standby) }
         phase = messages.hasNoRequestBody ? .receiving : .sending

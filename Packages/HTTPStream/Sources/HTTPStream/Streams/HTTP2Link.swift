@@ -17,11 +17,11 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     struct State: ~Copyable {
         var core: Core
         /// The memory of the input, which grows while the peer fills it; none without messages.
-        fileprivate var input: [UInt8] = []
+        fileprivate var buffer: [UInt8] = []
         /// The part of the input that the core has not received.
         fileprivate var unread = 0..<0
         /// Whether all input has been read: the next edge announces more.
-        fileprivate var isDrained = false
+        fileprivate var isInputExhausted = false
         /// Whether a layer below holds bytes that it could not pass down.
         fileprivate var hasUnflushed = false
         /// Whether the loop will call ``work(reads:)``.
@@ -30,7 +30,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         fileprivate var timer: LoopTimer?
 
         /// Whether there may be input that the core has not received.
-        fileprivate var hasInput: Bool { !isDrained || !unread.isEmpty }
+        fileprivate var hasInput: Bool { !isInputExhausted || !unread.isEmpty }
 
         /// Whether something has to be written.
         fileprivate var hasOutput: Bool { hasUnflushed || core.outputCount > 0 }
@@ -60,12 +60,12 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     deinit { pair.close() }
 
-    /// Tells the program what has happened. Called on the loop's thread without the lock. The notices of one change are in order; those of two
-    /// changes may not be.
+    /// Tells the program what has happened. Called without the lock, on the loop's thread or on that of a reader
+    /// (``readOnThread(until:minding:)``). The notices of one change are in order; those of two changes may not be.
     func perform(_ notice: Core.Notice) {}
 
     /// The point that a notice signals; nil for other notices. Called under the lock.
-    func wakes(_ notice: Core.Notice) -> WaitPoint? { nil }
+    func point(signalledBy notice: Core.Notice) -> WaitPoint? { nil }
 
     /// Called once, without the lock, when the link takes no further requests.
     func didBeginDraining() {}
@@ -90,13 +90,13 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         endingWaitsAt point: WaitPoint? = nil, _ body: (inout Core) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try withState { (state) throws(Failure) in
-            if let point { role.withLock { $0.wakes(point) } }
+            if let point { role.withLock { $0.waitEnds(at: point) } }
             return try body(&state.core)
         }
     }
 
-    private var input: WaitPoint { pair.input.waitPoint }
-    private var output: WaitPoint { pair.output.waitPoint }
+    private var inputPoint: WaitPoint { pair.input.waitPoint }
+    private var outputPoint: WaitPoint { pair.output.waitPoint }
 
     // MARK: The loop
 
@@ -110,10 +110,10 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     ///
     /// - Parameter reads: whether there may be input.
     private func work(reads: Bool = true) {
-        withState(isWork: true) { state in
+        withState(isReaderWork: true) { state in
             if state.core.hasEnded { return }
             state.isWorkScheduled = false
-            if reads { state.isDrained = false }
+            if reads { state.isInputExhausted = false }
             read(&state)
             // What has arrived comes first: this thread may be late.
             if reads { state.core.act(now: .now) }
@@ -130,7 +130,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     private func readPiece(_ state: inout State) -> Bool {
         if state.core.hasEnded { return false }
         if state.unread.isEmpty {
-            if state.isDrained { return false }
+            if state.isInputExhausted { return false }
             guard let count = fill(&state) else { return false }
             if count == 0 {
                 state.core.receive(RawSpan(), now: .now)
@@ -139,7 +139,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         }
         let piece = state.unread.prefix(HTTP2Link.pieceSize)
         state.unread = piece.endIndex..<state.unread.upperBound
-        HTTP2Link.pass(state.input, piece, to: &state.core)
+        HTTP2Link.pass(state.buffer, piece, to: &state.core)
         return state.hasInput
     }
 
@@ -148,19 +148,19 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     private func fill(_ state: inout State) -> Int? {
         let sizes = HTTP2Link.readSizes
         // All of it was filled by the last read.
-        if state.unread.upperBound == state.input.count, state.input.count < sizes.upperBound {
-            state.input = [UInt8](repeating: 0, count: max(sizes.lowerBound, 4 * state.input.count))
+        if state.unread.upperBound == state.buffer.count, state.buffer.count < sizes.upperBound {
+            state.buffer = [UInt8](repeating: 0, count: max(sizes.lowerBound, 4 * state.buffer.count))
         }
         let count: Int?
         do throws(StreamError) {
-            var span = state.input.mutableSpan
+            var span = state.buffer.mutableSpan
             var memory = span.mutableBytes
             count = try pair.input.tryRead(into: &memory)
         } catch {
             state.core.fail(error, now: .now)
             return nil
         }
-        state.isDrained = count == nil || count == 0
+        state.isInputExhausted = count == nil || count == 0
         state.unread = 0..<(count ?? 0)
         return count
     }
@@ -182,7 +182,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             state.hasUnflushed = try !pair.output.tryFlush()
         } catch {
             // What the peer has sent before it closed the connection tells which requests it has processed.
-            state.isDrained = false
+            state.isInputExhausted = false
             var pieces = 0
             while pieces < HTTP2Link.piecesAfterFailure, readPiece(&state) { pieces += 1 }
             state.core.fail(error, now: .now)
@@ -193,13 +193,13 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         if state.hasInput {
             // Other work of the loop first. While the output is full, its edge leads to the next read.
             if !state.core.isOutputFull { scheduleWork(&state) }
-        } else if isLoopReader, !input.isRegistered(.reader, self),
-            let wake = input.watch(.reader, for: .readable, with: self)
+        } else if isLoopReader, !inputPoint.isRegistered(.reader, self),
+            let wake = inputPoint.watch(.reader, for: .readable, with: self)
         {
             handle(wake, &state)
         }
-        if state.hasOutput, !output.isRegistered(.writer, self),
-            let wake = output.watch(.writer, for: .writable, with: self)
+        if state.hasOutput, !outputPoint.isRegistered(.writer, self),
+            let wake = outputPoint.watch(.writer, for: .writable, with: self)
         {
             handle(wake, &state)
         }
@@ -207,7 +207,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     private func handle(_ wake: Wake, _ state: inout State) {
         if case .failed(let number) = wake { return state.core.fail(StreamError(posix: number), now: .now) }
-        state.isDrained = false
+        state.isInputExhausted = false
         scheduleWork(&state)
     }
 
@@ -215,35 +215,37 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     /// Changes the state, and does what follows from that: events, output and deadlines; then performs the notices without the lock.
     ///
-    /// - Parameter isWork: whether the loop's own work calls this. Its notices are performed by this call, those of others by the loop, since
-    ///   the caller may hold locks. Output is written by this call, except on the loop's thread outside its work: then at the end of the turn.
+    /// - Parameter isReaderWork: whether the loop or a thread that reads calls this, which holds no lock: its notices are performed at once. Those
+    ///   of other callers are performed by the loop, since the caller may hold locks. Output is written by this call, except on the loop's thread
+    ///   outside its work: then at the end of the turn.
     @discardableResult
     private func withState<Result: Sendable, Failure: Error>(
-        isWork: Bool = false, _ body: (inout State) throws(Failure) -> Result
+        isReaderWork: Bool = false, _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         var consequences = Consequences()
         defer {
-            if isWork {
+            if isReaderWork {
                 consequences.perform(self)
             } else if !consequences.isEmpty {
                 loop.execute { [self, consequences] in consequences.perform(self) }
             }
         }
-        return try withState(&consequences, isWork: isWork, body)
+        return try change(collecting: &consequences, isReaderWork: isReaderWork, body)
     }
 
-    private func withState<Result: Sendable, Failure: Error>(
-        _ consequences: inout Consequences, isWork: Bool, _ body: (inout State) throws(Failure) -> Result
+    /// Changes the state, and does what follows from that. The caller performs the consequences.
+    private func change<Result: Sendable, Failure: Error>(
+        collecting consequences: inout Consequences, isReaderWork: Bool, _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try state.withLock { (state) throws(Failure) in
             let (wasOpen, hadEnded) = (state.core.isOpen, state.core.hasEnded)
             defer {
-                conclude(&state, writes: isWork || !loop.isCurrent)
+                conclude(&state, writes: isReaderWork || !loop.isCurrent)
                 consequences.beginsDraining = wasOpen && !state.core.isOpen
                 consequences.hasEnded = state.core.hasEnded && !hadEnded
                 consequences.notices = state.core.takeNotices()
-                noteWakes(consequences.notices)
-                if !state.hasInput, state.core.isUnused { (state.input, state.unread) = ([], 0..<0) }
+                noteSignals(consequences.notices)
+                if !state.hasInput, state.core.isUnused { (state.buffer, state.unread) = ([], 0..<0) }
             }
             return try body(&state)
         }
@@ -305,15 +307,15 @@ extension HTTP2Link where Core: ~Copyable {
         /// It waits for input.
         case waits
         /// It looks at what else it waits for: there may be more input.
-        case looks
+        case mindsOthers
         /// It leaves the connection, which has ended or accepts no output, to the loop.
         case leaves
     }
 
-    /// How long the role of the reader may be free before the loop takes it.
-    private static var unreadTime: Duration { .milliseconds(5) }
+    /// The time between two checks whether there is a reader.
+    private static var checkInterval: Duration { .milliseconds(5) }
     /// The most reads of a thread before it looks at what else it waits for.
-    private static var readsBetweenLooks: Int { 16 }
+    private static var readsBetweenOthers: Int { 16 }
 
     /// Reads for all messages on the calling thread, which waits for one of them, until it has a reason to go on.
     ///
@@ -327,18 +329,18 @@ extension HTTP2Link where Core: ~Copyable {
         let point = callers[0].point
         guard beginReading(at: point) else { return nil }
         while true {
-            let step = work(onThreadAt: point)
+            let step = readForThread(at: point)
             if case .leaves = step {
                 role.withLock { $0.leaveToLoop(threadAt: point) }
                 loop.execute { [self] in work() }
                 return nil
             }
             if let deadline, deadline <= .now { return stopReading(.here(.ready)) }
-            let end = if case .looks = step { Moment.now } else { deadline }
-            switch input.block(.reader, for: .readable, until: end, minding: callers) {
+            let end = if case .mindsOthers = step { Moment.now } else { deadline }
+            switch inputPoint.block(.reader, for: .readable, until: end, minding: callers) {
             case .elsewhere(0, let wake): return stopReading(.here(wake))
             case .elsewhere(let index, let wake): return stopReading(.elsewhere(index - 1, wake))
-            case .here(.ready): state.withLock { $0.isDrained = false }
+            case .here(.ready): state.withLock { $0.isInputExhausted = false }
             case .here(.timedOut): break
             case .here(let wake): return stopReading(.here(wake))
             }
@@ -347,10 +349,10 @@ extension HTTP2Link where Core: ~Copyable {
 
     private var isLoopReader: Bool { role.withLock { $0.reader == .loop } }
 
-    private func noteWakes(_ notices: [Core.Notice]) {
+    private func noteSignals(_ notices: [Core.Notice]) {
         if notices.isEmpty { return }
         role.withLock { role in
-            for notice in notices { if let point = wakes(notice) { role.wakes(point) } }
+            for notice in notices { if let point = point(signalledBy: notice) { role.waitEnds(at: point) } }
         }
     }
 
@@ -367,46 +369,48 @@ extension HTTP2Link where Core: ~Copyable {
         state.withLock { _ in
             guard case .reads(let insteadOfLoop) = role.withLock({ $0.threadWaits(at: point) }) else { return false }
             if insteadOfLoop {
-                input.unwatch(.reader, self)
+                inputPoint.unwatch(.reader, self)
                 // Otherwise each packet would wake the loop.
-                if !output.isRegistered(.writer, self) { input.rest() }
+                if !outputPoint.isRegistered(.writer, self) { inputPoint.rest() }
             }
             return true
         }
     }
 
     /// Reads what there is, until the point is signalled.
-    private func work(onThreadAt point: WaitPoint) -> ThreadStep {
-        for _ in 0..<HTTP2Link.readsBetweenLooks {
+    private func readForThread(at point: WaitPoint) -> ThreadStep {
+        for _ in 0..<HTTP2Link.readsBetweenOthers {
             var consequences = Consequences()
-            let step = withState(&consequences, isWork: true) { state -> ThreadStep in
+            let step = change(collecting: &consequences, isReaderWork: true) { state -> ThreadStep in
                 if state.core.hasEnded || state.core.isOutputFull { return .leaves }
                 repeat {} while readPiece(&state) && !state.unread.isEmpty
-                return state.hasInput ? .looks : .waits
+                return state.hasInput ? .mindsOthers : .waits
             }
             consequences.perform(self)
-            guard case .looks = step, !consequences.notices.contains(where: { wakes($0) === point }) else {
+            guard case .mindsOthers = step,
+                !consequences.notices.contains(where: { self.point(signalledBy: $0) === point })
+            else {
                 return step
             }
         }
-        return .looks
+        return .mindsOthers
     }
 
     private func stopReading(_ wake: BlockedWake) -> BlockedWake {
         switch role.withLock({ $0.readerGoesOn() }) {
         case .loop: loop.execute { [self] in work() }
-        case .free(let point, let looks):
-            if looks { loop.executeDeferred { [weak self] in self?.look() } }
+        case .free(let point, let checksSoon):
+            if checksSoon { loop.executeDeferred { [weak self] in self?.checkReader() } }
             point?.signal([.readable, .writable])
         }
         return wake
     }
 
-    /// Looks whether there is a reader. On the loop's thread.
-    private func look() {
-        let (looksAgain, reader) = role.withLock { ($0.loopLooks(), $0.reader) }
-        if looksAgain {
-            loop.schedule(at: .now + HTTP2Link.unreadTime) { [weak self] in self?.look() }
+    /// Checks whether there is a reader. On the loop's thread.
+    private func checkReader() {
+        let (checksAgain, reader) = role.withLock { ($0.loopChecks(), $0.reader) }
+        if checksAgain {
+            loop.schedule(at: .now + HTTP2Link.checkInterval) { [weak self] in self?.checkReader() }
         } else if reader == .loop {
             work()
         }

@@ -137,7 +137,7 @@ extension HTTPLoad {
             origin, plan?.properties ?? StreamProperties(), endpoint: settings.endpoint(of: origin), loop: loop,
             ownLogin: settings.ownLogin(of: fetch.request), isTunnelled: settings.offersSwitch)
         let proxy = plan?.route.proxy
-        try proxy?.requireHTTP1()
+        try proxy?.refuseHTTP2()
         let versions = try settings.versions(of: fetch.request, for: key, endsAtProxy: proxy != nil)
         if reuses,
             let idle = settings.takeShared(key, versions, proxy: proxy)

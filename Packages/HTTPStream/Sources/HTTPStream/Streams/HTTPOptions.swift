@@ -52,8 +52,8 @@ public struct HTTPOptions: Sendable {
     /// of HTTP/1.0, whose login belongs to a connection (NTLM, Negotiate), or that a proxy receives itself; and once the server has demanded it.
     /// With ``HTTPVersions/http2``, such a request fails.
     ///
-    /// A server of HTTP/2 that sends nothing for 30 seconds while a request waits for it is sent a PING. If nothing arrives for another 15 seconds, the
-    /// connection has ended: requests that may be repeated are sent on another one, and the others fail with `ETIMEDOUT`.
+    /// A server of HTTP/2 that sends nothing for 30 seconds while a request waits for it, or before a new request, is sent a PING. If it neither
+    /// sends anything nor takes output that had to wait for another 15 seconds, the connection has ended: requests that may be repeated are sent on another one, and the others fail with `ETIMEDOUT`.
     ///
     /// If the TLS configuration names application protocols, these are offered instead, and the server's choice among them decides.
     public var versions = HTTPVersions.http1

@@ -2,16 +2,18 @@ internal import EventLoops
 
 /// The role of the reader, which waits for the input of a connection that requests share: the loop, or a thread that waits for one of them.
 ///
-/// A thread that waits for its own request reads for all of them meanwhile, so that no other thread is woken for what it waits for. It gives
-/// the role up when its own request can go on: to another thread that waits, to the loop if a task or a callback waits; else it is free.
-/// After a few milliseconds without a thread that reads, the loop takes the role.
+/// A thread that waits for its own request reads for all of them meanwhile, so that no other thread is woken for what it waits for. When its own
+/// request can go on, it gives the role up: to the loop if only tasks or callbacks wait. Otherwise the role is free, and a thread that waits is
+/// woken to take it. A few milliseconds later, the loop checks whether a thread reads, and takes the role if not.
 ///
-///     reader | a thread waits           | a task waits | the thread goes on                     | the loop looks
-///     loop   | takes the role, unless a | -            |                                        | -
-///            | task waits; else waits   |              |                                        |
-///     thread | waits                    | is noted     | free; wakes a thread that waits, or    | -
-///            |                          |              | the loop for tasks; else the loop looks |
-///     free   | takes the role           | loop         |                                        | loop, unless a thread has read since
+///     reader | a thread waits             | a task waits      | the reading thread goes on, or leaves    | the loop checks
+///     loop   | a task waits: waits;       | is noted          |                                          | -
+///            | none: takes the role       |                   |                                          |
+///     thread | waits                      | is noted          | only tasks wait, or it leaves: loop;     | -
+///            |                            |                   | else free, the first thread that waits   |
+///            |                            |                   | is woken, and the loop checks soon       |
+///     free   | takes the role             | is noted; loop    |                                          | loop; if a thread has read
+///            |                            |                   |                                          | since, it checks again
 struct ReadingRole: Sendable {
     enum Reader: Sendable {
         case loop, thread, free
@@ -29,23 +31,23 @@ struct ReadingRole: Sendable {
     enum Succession: Sendable {
         /// The loop reads, and must be called.
         case loop
-        /// The role is free for now. The thread that waits at this point must be signalled, and takes the role when it waits again. If `looks` is
-        /// true, the loop must look soon: that thread may have something else to do.
-        case free(wakes: WaitPoint?, looks: Bool)
+        /// The role is free for now. The thread that waits at this point must be signalled, and takes the role when it waits again. If `checksSoon` is
+        /// true, the loop must check soon: that thread may have something else to do.
+        case free(wakes: WaitPoint?, checksSoon: Bool)
     }
 
-    /// Whether the loop is about to look whether there is a reader.
-    enum Look: Hashable, Sendable {
+    /// Whether the loop is about to check whether there is a reader.
+    enum Check: Hashable, Sendable {
         case none
         /// It is the reader then, unless a thread has read meanwhile.
         case expected(hasThreadRead: Bool)
     }
 
     private(set) var reader = Reader.loop
-    private(set) var look = Look.none
+    private(set) var check = Check.none
     /// The points of the threads that wait while another one reads.
     private(set) var threads: [WaitPoint] = []
-    /// The points at which a task or a callback waits.
+    /// The points at which a task or a callback has begun to wait, and that have not been signalled since.
     private(set) var tasks: Set<ObjectIdentifier> = []
 
     mutating func threadWaits(at point: WaitPoint) -> ThreadWait {
@@ -60,12 +62,15 @@ struct ReadingRole: Sendable {
             return .waits
         }
         defer { reader = .thread }
-        if case .expected = look { look = .expected(hasThreadRead: true) }
+        if case .expected = check { check = .expected(hasThreadRead: true) }
         return .reads(insteadOfLoop: reader == .loop)
     }
 
     /// A thread that waited for its own request goes on.
-    mutating func threadGoesOn(at point: WaitPoint) { threads.removeAll { $0 === point } }
+    mutating func threadGoesOn(at point: WaitPoint) {
+        // Only one entry: the two halves of a stream have one point.
+        if let index = threads.firstIndex(where: { $0 === point }) { threads.remove(at: index) }
+    }
 
     /// A task or a callback is about to wait. Returns whether the loop becomes the reader, and must be called.
     mutating func taskWaits(at point: WaitPoint) -> Bool {
@@ -76,7 +81,7 @@ struct ReadingRole: Sendable {
     }
 
     /// The point is being signalled, or its request has ended: its waiter goes on.
-    mutating func wakes(_ point: WaitPoint) {
+    mutating func waitEnds(at point: WaitPoint) {
         if !tasks.isEmpty { tasks.remove(ObjectIdentifier(point)) }
         threads.removeAll { $0 === point }
     }
@@ -88,9 +93,9 @@ struct ReadingRole: Sendable {
             return .loop
         }
         reader = .free
-        let isLookExpected = look != .none
-        if !isLookExpected { look = .expected(hasThreadRead: false) }
-        return .free(wakes: threads.isEmpty ? nil : threads.removeFirst(), looks: !isLookExpected)
+        let isCheckExpected = check != .none
+        if !isCheckExpected { check = .expected(hasThreadRead: false) }
+        return .free(wakes: threads.isEmpty ? nil : threads.removeFirst(), checksSoon: !isCheckExpected)
     }
 
     /// The thread that reads waits at its point from now on. The loop reads, and must be called.
@@ -99,16 +104,16 @@ struct ReadingRole: Sendable {
         threads.append(point)
     }
 
-    /// The loop looks whether there is a reader. Returns whether it must look again soon.
-    mutating func loopLooks() -> Bool {
-        switch (look, reader) {
+    /// The loop checks whether there is a reader. Returns whether it must check again soon.
+    mutating func loopChecks() -> Bool {
+        switch (check, reader) {
         case (.expected(hasThreadRead: true), .free):
-            look = .expected(hasThreadRead: false)
+            check = .expected(hasThreadRead: false)
             return true
         case (_, .free): reader = .loop
         case (_, .thread), (_, .loop): break
         }
-        look = .none
+        check = .none
         return false
     }
 }

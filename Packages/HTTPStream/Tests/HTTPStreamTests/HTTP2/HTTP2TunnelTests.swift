@@ -2,6 +2,7 @@ import EventLoops
 import FoundationEssentials
 import HTTP2
 import HTTPMessage
+import HTTPStreamTesting
 import StreamKit
 import StreamKitTesting
 import Testing

@@ -15,24 +15,28 @@ import Testing
         let callsLoop = busy.taskWaits(at: other)
         #expect(!callsLoop)
         guard case .waits = busy.threadWaits(at: point) else { return fail("the task's reader is gone") }
-        busy.wakes(other)
+        busy.waitEnds(at: other)
         guard case .reads(insteadOfLoop: true) = busy.threadWaits(at: point) else {
             return fail("no task waits any more")
         }
     }
 
-    @Test("the loop takes a role that no thread has had since it looked last")
-    func looking() {
+    @Test("the loop takes a role that no thread has had since it checked last")
+    func checking() {
         let point = WaitPoint()
         var role = ReadingRole()
         _ = role.threadWaits(at: point)
-        guard case .free(wakes: nil, looks: true) = role.readerGoesOn() else { return fail("the loop does not look") }
+        guard case .free(wakes: nil, checksSoon: true) = role.readerGoesOn() else {
+            return fail("the loop does not check")
+        }
         guard case .reads(insteadOfLoop: false) = role.threadWaits(at: point) else { return fail("the loop was first") }
-        guard case .free(wakes: nil, looks: false) = role.readerGoesOn() else { return fail("the loop looks twice") }
-        let looksAgain = role.loopLooks()
-        #expect(looksAgain && role.reader == .free)
-        let looksOnceMore = role.loopLooks()
-        #expect(!looksOnceMore && role.reader == .loop)
+        guard case .free(wakes: nil, checksSoon: false) = role.readerGoesOn() else {
+            return fail("the loop checks twice")
+        }
+        let checksAgain = role.loopChecks()
+        #expect(checksAgain && role.reader == .free)
+        let checksOnceMore = role.loopChecks()
+        #expect(!checksOnceMore && role.reader == .loop)
     }
 
     private func fail(_ comment: Comment) { Issue.record(comment) }
@@ -44,19 +48,19 @@ import Testing
 
         var role = ReadingRole()
         var doing = [Doing](repeating: .runs, count: Waiter.allCases.count)
-        /// The loop is about to look.
-        var loopLooks = false
+        /// The loop is about to check.
+        var loopChecks = false
         let points = [WaitPoint(), WaitPoint(), WaitPoint()]
 
         /// All that determines what can happen next.
         var key: [AnyHashable] {
             let threads = role.threads.map { point in points.firstIndex { $0 === point } ?? -1 }
-            return [role.reader, role.look, threads, role.tasks, doing, loopLooks]
+            return [role.reader, role.check, threads, role.tasks, doing, loopChecks]
         }
 
         /// A waiter has no reader, and will have none.
         var isStuck: Bool {
-            doing.contains(.waits) && role.reader == .free && !loopLooks
+            doing.contains(.waits) && role.reader == .free && !loopChecks
         }
 
         /// Each thing that can happen now.
@@ -83,7 +87,7 @@ import Testing
                     }
                 }
             }
-            if loopLooks { add { $0.loopLooks = $0.role.loopLooks() } }
+            if loopChecks { add { $0.loopChecks = $0.role.loopChecks() } }
             return all
         }
 
@@ -101,22 +105,22 @@ import Testing
 
         /// Something has arrived for a waiter.
         private mutating func wake(_ index: Int) {
-            role.wakes(points[index])
+            role.waitEnds(at: points[index])
             doing[index] = .isWoken
         }
 
         private mutating func goOn(_ waiter: Waiter) {
             let point = points[waiter.rawValue]
             // A task's request that ends does not wait any more.
-            if waiter == .task { role.wakes(point) } else { role.threadGoesOn(at: point) }
+            if waiter == .task { role.waitEnds(at: point) } else { role.threadGoesOn(at: point) }
             doing[waiter.rawValue] = .runs
         }
 
         private mutating func stopReading(_ index: Int) {
-            role.wakes(points[index])
+            role.waitEnds(at: points[index])
             doing[index] = .runs
-            guard case .free(let point, let looks) = role.readerGoesOn() else { return }
-            if looks { loopLooks = true }
+            guard case .free(let point, let checksSoon) = role.readerGoesOn() else { return }
+            if checksSoon { loopChecks = true }
             if let next = points.firstIndex(where: { $0 === point }) { doing[next] = .isWoken }
         }
     }

@@ -5,7 +5,7 @@ internal import HTTPMessage
 internal import NetKit
 internal import StreamKit
 
-/// 12a and 12d: sends GET requests over TLS, one at a time, on the calling thread. `versions=` is http1 or http2.
+/// 12a: sends GET requests over TLS, one at a time, on the calling thread. `versions=` is http1 or http2.
 let secureRequests = Row("secure-requests") { arguments in
     let client = try SecureClient(arguments)
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -16,7 +16,7 @@ let secureRequests = Row("secure-requests") { arguments in
     measure_end(Double(client.count), Double(bytes))
 }
 
-/// 12a to 12d: sends GET requests over TLS, several at once, in tasks on the event loop.
+/// 12a to 12c: sends GET requests over TLS, one or several at once, in tasks on the event loop.
 let secureRequestsAsync = Row(async: "secure-requests-async") { arguments in
     let connections = arguments.number("connections")
     let client = try SecureClient(arguments, connections: connections)

@@ -56,10 +56,10 @@ struct ProxyScriptTurnLimits: Sendable {
 
 /// The turns that are taken, and the waiters for one.
 ///
-/// Invariant: no waiter could have a turn. Each method decides and changes the state in one step, so that a turn never belongs to a waiter
+/// Invariant: the limits leave no turn for any waiter in the queue. Each method decides and changes the state in one step, so that a turn never belongs to a waiter
 /// that has given up.
 struct ProxyScriptTurnQueue<Waiter> {
-    /// A position in the queue.
+    /// Identifies a waiter.
     struct Ticket: Equatable {
         fileprivate let number: UInt64
     }
