@@ -1,6 +1,7 @@
 import EventLoops
 import FoundationEssentials
 import HTTPMessage
+import HTTPStreamTesting
 import StreamKit
 import Testing
 
