@@ -16,14 +16,19 @@ import Testing
         let connections = Locked(0)
         let records = Locked<[HTTPServer.Record]>([])
         private let handler: HTTPServer.Handler
+        private let maximumLongLived: Int?
 
-        init(_ handler: @escaping HTTPServer.Handler) { self.handler = handler }
+        init(maximumLongLived: Int? = nil, _ handler: @escaping HTTPServer.Handler) {
+            self.handler = handler
+            self.maximumLongLived = maximumLongLived
+        }
 
         func session(_ versions: HTTPVersions) -> HTTPSession {
             HTTP2TunnelTests.session(versions) { [self] server in
                 connections.withLock { $0 += 1 }
                 var configuration = HTTPServer.Configuration.patient
                 configuration.acceptsPriorKnowledge = true
+                configuration.maximumLongLivedConnections = maximumLongLived
                 configuration.onResponse = { [self] record in records.withLock { $0.append(record) } }
                 await HTTPServer.serve(server, configuration, handler)
             }
@@ -88,6 +93,21 @@ import Testing
             pair.close()
         }
         #expect(served.connections.withLock { $0 } == 1)
+    }
+
+    @Test("each stream with another protocol counts as a long-lived connection, and one too many is refused")
+    func longLived() async throws {
+        let session = Served(maximumLongLived: 2, Self.echo).session(.http2)
+        let pairs = [try await open(session), try await open(session)]
+        guard case .declined(let response, let stream) = try await session.upgrade(Self.request(), to: "echo") else {
+            Issue.record("a third stream was switched")
+            return
+        }
+        #expect(response.status == .serviceUnavailable)
+        stream.close()
+        // Requests are answered as before.
+        #expect(try await session.get(#require(Self.request().url)).status == .ok)
+        for pair in pairs { pair.close() }
     }
 
     @Test("a client that resets its stream lets the handler's reads and writes fail")
