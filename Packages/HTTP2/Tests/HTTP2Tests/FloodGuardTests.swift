@@ -45,6 +45,24 @@ struct FloodGuardTests {
         #expect(count == 30_000)
     }
 
+    /// Data pay for the PING that measures them, but not small frames of a tunnel, which are not counted themselves.
+    @Test func smallDataOfATunnelPayForNoPing() throws {
+        var server = HTTP2ServerMachine(allowsConnectProtocol: true, now: .zero)
+        let request = Wire.request("CONNECT") + [(":protocol", "websocket")]
+        try server.receive(Wire.clientPreface + Wire.headers(1, ends: false, request))
+        try server.respond(StreamID(1), with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+        var pings = 0
+        let error = #expect(throws: HTTP2Error.self) {
+            while pings < 2000 {
+                try server.receive(Wire.data(1, "x") + Wire.frame(.ping, on: 0, [UInt8](repeating: 0, count: 8)))
+                pings += 1
+                _ = try server.readAll(StreamID(1))
+                _ = server.takeOutput()
+            }
+        }
+        #expect(error?.code == .enhanceYourCalm && error?.rule == "pings" && pings == 1000)
+    }
+
     @Test func rapidResetWithAHandlerThatNeverReturns() throws {
         // The program knows 100 streams, which it does not close. The server then refuses a request itself, which counts as a reset.
         let result = try Self.flood(handler: { _ = $0.takeEvents() }) { index in
