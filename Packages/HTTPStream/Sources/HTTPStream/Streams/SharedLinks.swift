@@ -42,10 +42,27 @@ final class SharedLinks: Sendable {
         return link
     }
 
+    /// Whether requests can use the connection that is shared with this key, as far as it is the one that was `seen`: a thread that reads holds
+    /// the lock of a connection, and must not hold up loads that want another one. A newer connection has just been made.
+    private struct Known: Sendable {
+        let seen: HTTP2ClientLink?
+        let isShareable: Bool
+
+        func link(_ links: [Key: HTTP2ClientLink], _ key: Key) -> HTTP2ClientLink? {
+            links[key].flatMap { $0 !== seen || isShareable ? $0 : nil }
+        }
+    }
+
+    private func known(_ key: Key) -> Known {
+        let seen = state.withLock { $0.links[key] }
+        return Known(seen: seen, isShareable: seen?.isShareable == true)
+    }
+
     /// Makes an open connection the shared one, unless there is one already, which is returned. Above the limit of all connections, an idle one is closed.
     func share(_ pair: StreamPair, _ key: Key, _ limits: HTTPConnectionPool.Limits) -> HTTP2ClientLink {
+        let known = known(key)
         let (made, all) = state.withLock { state in
-            if let link = state.links[key], link.isShareable { return (link, [HTTP2ClientLink]()) }
+            if let link = known.link(state.links, key) { return (link, [HTTP2ClientLink]()) }
             let made = HTTP2ClientLink(
                 pair, key: key.connection, limits: key.limits, idleTime: limits.idle, silenceLimit: limits.silence
             ) { [weak self] link in
@@ -112,8 +129,9 @@ final class SharedLinks: Sendable {
         }
         // The server is known to choose HTTP/1.1: nothing is shared.
         if state.withLock({ $0.choosing.contains(key.connection) }) { return .begun(try begin(), nil) }
+        let known = known(key)
         return try state.withLock { (state) throws(StreamError) in
-            if let link = state.links[key], link.isShareable { return .shared(link) }
+            if let link = known.link(state.links, key) { return .shared(link) }
             if let dial = state.dials[key] { return waits ? .awaited(dial) : .begun(try begin(), nil) }
             let pair = try begin()
             let dial = HTTPDial(pair, makeLink: makeLink) { [weak self] outcome in self?.endDial(key, outcome) }
