@@ -1,14 +1,13 @@
 import EventLoops
 import FoundationEssentials
 import HTTPServerKit
-import HTTPStreamTesting
 import Logging
 import ServiceLifecycle
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct HTTPServiceTests {
     @Test func aGracefulShutdownLetsTheRequestEnd() async throws {
-        let server = try HTTPServer(port: 0, isLocal: true, configuration: .patient)
+        let server = try HTTPServer(port: 0, isLocal: true)
         let (arrived, mayRespond) = (OneShot<Void>(), OneShot<Void>())
         var router = Router()
         router.get("/") { call in
