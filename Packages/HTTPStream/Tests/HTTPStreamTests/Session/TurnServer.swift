@@ -24,10 +24,12 @@ final class TurnServer: Sendable {
             self.readsBodies = readsBodies
         }
 
-        /// Whether a request has its whole body, whose length its head declares.
+        /// Whether a request has its whole body, whose length its head declares. A body that waits for a 100 (Continue) is a
+        /// request of its own.
         private static func isComplete(_ request: [UInt8]) -> Bool {
             let parts = String(decoding: request, as: UTF8.self).split(separator: "\r\n\r\n", maxSplits: 1)
             let head = parts.first ?? ""
+            if head.contains("Expect: 100-continue") { return true }
             let length = head.firstRange(of: "Content-Length: ").flatMap { range in
                 Int(head[range.upperBound...].prefix { $0.isNumber })
             }
@@ -65,7 +67,7 @@ final class TurnServer: Sendable {
     ///   - readsBodies: whether the body of a request is read before its response; otherwise the bytes of each read are a request.
     ///   - tls: TLS for every connection; nil for none.
     init(
-        _ answers: [String], holds: Bool = false, readsBodies: Bool = false, tls: TLSConfiguration? = nil
+        _ answers: [String], holds: Bool = false, readsBodies: Bool = true, tls: TLSConfiguration? = nil
     ) throws {
         var configuration = StreamListener.Configuration()
         configuration.tls = tls

@@ -61,7 +61,7 @@ final class ProxyScriptProcess: Sendable {
                     try pair.output.set(.writeTimeout, to: try remainingTime())
                     try await pair.output.writeAll(bytes)
                 case .lookUp(let name):
-                    let reply = conversation.found(await addresses(of: name, resolver))
+                    let reply = conversation.found(try await addresses(of: name, resolver))
                     try pair.output.set(.writeTimeout, to: try remainingTime())
                     try await pair.output.writeAll(reply)
                 case .finish(let choices): return choices
@@ -103,9 +103,17 @@ final class ProxyScriptProcess: Sendable {
 
     // MARK: Names
 
-    private nonisolated(nonsending) func addresses(of name: String?, _ resolver: any Resolver) async -> [IPAddress] {
+    /// A name that is not found has no addresses. A cancelled lookup says nothing about its name, so that the script gets no answer.
+    private nonisolated(nonsending) func addresses(
+        of name: String?, _ resolver: any Resolver
+    ) async throws(StreamError) -> [IPAddress] {
         guard let request = request(name) else { return [] }
-        return (try? await resolver.addresses(request)) ?? []
+        do throws(ResolverError) {
+            return try await resolver.addresses(request)
+        } catch {
+            if error.code == .cancelled { throw .cancelled }
+            return []
+        }
     }
 
     @available(*, noasync)

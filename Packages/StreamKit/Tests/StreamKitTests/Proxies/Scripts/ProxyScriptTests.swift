@@ -164,6 +164,18 @@ import Testing
         await #expect(throws: StreamError.cancelled) { try await task.value }
     }
 
+    @Test("A script does not decide about a name whose lookup was cancelled") func cancelledLookup() async throws {
+        let script = try Self.patient(
+            "function FindProxyForURL(url, host) { return dnsResolve(host) ? 'DIRECT' : 'PROXY p:1'; }", .javaScriptCore
+        )
+        let resolver = ScriptedResolver()
+        resolver.script("www.example", [.fail(.cancelled)])
+        let question = ProxyScriptQuestion(url: "http://www.example/", host: "www.example")
+        await #expect(throws: StreamError.cancelled) {
+            try await script.choices(about: question, resolver: resolver, turns: ProxyScriptTurns())
+        }
+    }
+
     @Test("More scripts than may run at once: each returns its own answer")
     func many() async throws {
         let url = try Self.url("http://www.example/")
