@@ -24,6 +24,9 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         fileprivate var isInputExhausted = false
         /// Whether a layer below holds bytes that it could not pass down.
         fileprivate var hasUnflushed = false
+        /// Set once a write has failed. The input is read to its end before the connection fails: what the peer has sent before it closed the
+        /// connection tells which requests it has processed.
+        fileprivate var writeFailure: WriteFailure?
         /// Whether the loop will call ``work(reads:)``.
         fileprivate var isWorkScheduled = false
         /// Calls ``work(reads:)`` at the next deadline.
@@ -32,16 +35,23 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         /// Whether there may be input that the core has not received.
         fileprivate var hasInput: Bool { !isInputExhausted || !unread.isEmpty }
 
+        /// Whether input has to wait until output has been written.
+        fileprivate var isOutputFull: Bool { writeFailure == nil && core.isOutputFull }
+
         /// Whether something has to be written.
-        fileprivate var hasOutput: Bool { hasUnflushed || core.outputCount > 0 }
+        fileprivate var hasOutput: Bool { writeFailure == nil && (hasUnflushed || core.outputCount > 0) }
+    }
+
+    fileprivate struct WriteFailure {
+        let error: StreamError
+        /// How many more pieces of the input are read: more than the buffer of a socket holds.
+        var remainingPieces = 2048
     }
 
     /// The range of the sizes of one read.
     private static var readSizes: ClosedRange<Int> { 4 * 1024...64 * 1024 }
     /// The most bytes that the core receives before other work of the loop may run: a peer can send a thousand frames in them.
     private static var pieceSize: Int { 8 * 1024 }
-    /// The most pieces that are read after a write has failed: more than the buffer of a socket holds.
-    private static var piecesAfterFailure: Int { 2048 }
 
     let pair: StreamPair
     let loop: EventLoop
@@ -122,7 +132,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     private func read(_ state: inout State) {
         repeat {
-            if state.core.isOutputFull || !readPiece(&state) { return }
+            if state.isOutputFull || !readPiece(&state) { return }
         } while !loop.isShareSpent
     }
 
@@ -130,12 +140,19 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     private func readPiece(_ state: inout State) -> Bool {
         if state.core.hasEnded { return false }
         if state.unread.isEmpty {
-            if state.isInputExhausted { return false }
-            guard let count = fill(&state) else { return false }
-            if count == 0 {
-                state.core.receive(RawSpan(), now: .now)
+            let count = state.isInputExhausted ? nil : fill(&state)
+            if count == 0 { state.core.receive(RawSpan(), now: .now) }
+            guard let count, count > 0 else {
+                if let failure = state.writeFailure { state.core.fail(failure.error, now: .now) }
                 return false
             }
+        }
+        if let failure = state.writeFailure {
+            if failure.remainingPieces == 0 {
+                state.core.fail(failure.error, now: .now)
+                return false
+            }
+            state.writeFailure?.remainingPieces -= 1
         }
         let piece = state.unread.prefix(HTTP2Link.pieceSize)
         state.unread = piece.endIndex..<state.unread.upperBound
@@ -172,6 +189,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     /// Writes the output, as far as the connection accepts it.
     private func write(_ state: inout State) {
+        if state.writeFailure != nil { return }
         do throws(StreamError) {
             while state.core.outputCount > 0 {
                 let count = try state.core.withOutput { (bytes) throws(StreamError) in try pair.output.tryWrite(bytes) }
@@ -181,18 +199,15 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             }
             state.hasUnflushed = try !pair.output.tryFlush()
         } catch {
-            // What the peer has sent before it closed the connection tells which requests it has processed.
+            state.writeFailure = WriteFailure(error: error)
             state.isInputExhausted = false
-            var pieces = 0
-            while pieces < HTTP2Link.piecesAfterFailure, readPiece(&state) { pieces += 1 }
-            state.core.fail(error, now: .now)
         }
     }
 
     private func watch(_ state: inout State) {
         if state.hasInput {
             // Other work of the loop first. While the output is full, its edge leads to the next read.
-            if !state.core.isOutputFull { scheduleWork(&state) }
+            if !state.isOutputFull { scheduleWork(&state) }
         } else if isLoopReader, !inputPoint.isRegistered(.reader, self),
             let wake = inputPoint.watch(.reader, for: .readable, with: self)
         {
@@ -273,8 +288,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             state.core.endIfOver(now: .now)
         }
         if !state.core.hasEnded {
-            // A thread reads by itself what there is, before it waits.
-            let leavesInput = state.hasInput && isLoopReader
+            // A thread reads by itself what there is, before it waits; it may wait already when a write fails.
+            let leavesInput = state.hasInput && (isLoopReader || state.writeFailure != nil)
             if loop.isCurrent { watch(&state) } else if state.hasOutput || leavesInput { scheduleWork(&state) }
         }
         setTimer(&state)
@@ -382,8 +397,8 @@ extension HTTP2Link where Core: ~Copyable {
         for _ in 0..<HTTP2Link.readsBetweenOthers {
             var consequences = Consequences()
             let step = change(collecting: &consequences, isReaderWork: true) { state -> ThreadStep in
-                if state.core.hasEnded || state.core.isOutputFull { return .leaves }
-                repeat {} while readPiece(&state) && !state.unread.isEmpty
+                if state.core.hasEnded || state.isOutputFull { return .leaves }
+                _ = readPiece(&state)
                 return state.hasInput ? .mindsOthers : .waits
             }
             consequences.perform(self)
