@@ -9,7 +9,7 @@ struct SettingsTests {
         #expect(settings.headerTableSize == 4096 && settings.isPushEnabled)
         #expect(settings.maximumConcurrentStreams == nil && settings.maximumHeaderListSize == nil)
         #expect(settings.initialWindowSize == 65_535 && settings.maximumFrameSize == 16_384)
-        #expect(!settings.isConnectProtocolEnabled && settings.ignoresRFC7540Priorities == nil)
+        #expect(settings.isConnectProtocolEnabled == nil && settings.ignoresRFC7540Priorities == nil)
     }
 
     @Test func eachSettingHasItsProperty() throws {
@@ -24,7 +24,7 @@ struct SettingsTests {
         #expect(settings.headerTableSize == 0xFFFF_FFFF && !settings.isPushEnabled)
         #expect(settings.maximumConcurrentStreams == 0xFFFF_FFFF && settings.maximumHeaderListSize == 0)
         #expect(settings.initialWindowSize == 0x7FFF_FFFF && settings.maximumFrameSize == 16_777_215)
-        #expect(settings.isConnectProtocolEnabled && settings.ignoresRFC7540Priorities == true)
+        #expect(settings.isConnectProtocolEnabled == true && settings.ignoresRFC7540Priorities == true)
         let before = settings
         try settings.apply(Setting(SettingID(rawValue: 0x7), 1), from: .client)
         try settings.apply(Setting(SettingID(rawValue: 0xFFFF), .max), from: .client)

@@ -8,7 +8,7 @@ extension HTTP2Connection {
     mutating func request(_ request: HTTP2Request, endsHere: Bool) throws(HTTP2Error) -> StreamID? {
         let fields = request.head.fields
         let traits = try Self.checkFields(fields, hidesHost: true)
-        let allowsExtended = hasPeerSettings && peerSettings.isConnectProtocolEnabled
+        let allowsExtended = peerSettings.isConnectProtocolEnabled == true
         try Self.check(request, endsHere: endsHere, traits.contentLength, allowsExtended: allowsExtended)
         return try request.withParts { method, authority, path throws(HTTP2Error) in
             let pseudoFields = try SentPseudoFields(request, method, authority, path)

@@ -204,8 +204,6 @@ struct Liveness: Sendable {
     private(set) var roundTrip: Duration?
     private var lastPing: UInt64 = 0
     private var unansweredPing: UnansweredPing?
-    /// Whether nothing has arrived since the unanswered PING was queued.
-    private var isAwaited = false
     /// Whether nothing of a message has arrived since the last answer to a PING.
     private var hasOnlyAnswered = false
 
@@ -213,6 +211,8 @@ struct Liveness: Sendable {
         var opaque: UInt64
         /// The time of an answer counts from here, not from when the network took the bytes.
         var queuedAt: Duration
+        /// Whether nothing has arrived since.
+        var isAwaited = true
     }
 
     /// What is to be done about a peer that sends nothing.
@@ -227,7 +227,7 @@ struct Liveness: Sendable {
     /// Notes that bytes have arrived.
     mutating func noteArrival(now: Duration) {
         lastSign = now
-        isAwaited = false
+        unansweredPing?.isAwaited = false
     }
 
     /// Notes another sign of life, or the begin of a wait: that the first stream was opened, or that the transport has taken bytes that had to
@@ -247,7 +247,6 @@ struct Liveness: Sendable {
     mutating func ask(now: Duration) -> UInt64 {
         let ping = nextPing()
         unansweredPing = UnansweredPing(opaque: ping, queuedAt: now)
-        isAwaited = true
         return ping
     }
 
@@ -268,11 +267,11 @@ struct Liveness: Sendable {
     /// Whether a request that is sent now should ask whether the peer is alive.
     func isDoubtful(_ limits: HTTP2Limits, now: Duration) -> Bool {
         guard let interval = limits.pingInterval, let lastSign else { return false }
-        return lastSign + interval <= now && !isAwaited
+        return lastSign + interval <= now && unansweredPing?.isAwaited != true
     }
 
     func deadline(_ limits: HTTP2Limits, hasStreams: Bool) -> Duration? {
-        if isAwaited, let unansweredPing {
+        if let unansweredPing, unansweredPing.isAwaited {
             return max(unansweredPing.queuedAt, lastSign ?? .zero) + limits.pingTimeout
         }
         guard let interval = limits.pingInterval, let lastSign, hasStreams else { return nil }
@@ -281,6 +280,6 @@ struct Liveness: Sendable {
 
     func check(_ limits: HTTP2Limits, hasStreams: Bool, now: Duration) -> Finding {
         guard let deadline = deadline(limits, hasStreams: hasStreams), deadline <= now else { return .fine }
-        return isAwaited ? .unresponsive : .silent
+        return unansweredPing?.isAwaited == true ? .unresponsive : .silent
     }
 }

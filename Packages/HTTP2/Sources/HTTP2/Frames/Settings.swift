@@ -20,8 +20,8 @@ public struct HTTP2Settings: Hashable, Sendable {
     public internal(set) var maximumFrameSize = 16_384
     /// SETTINGS_MAX_HEADER_LIST_SIZE: the largest list of fields that the endpoint accepts; nil if it has not said.
     public internal(set) var maximumHeaderListSize: Int?
-    /// SETTINGS_ENABLE_CONNECT_PROTOCOL: whether a server accepts extended CONNECT (RFC 8441 §3).
-    public internal(set) var isConnectProtocolEnabled = false
+    /// SETTINGS_ENABLE_CONNECT_PROTOCOL: whether a server accepts extended CONNECT (RFC 8441 §3). Nil before its first SETTINGS.
+    public internal(set) var isConnectProtocolEnabled: Bool?
     /// SETTINGS_NO_RFC7540_PRIORITIES: whether the endpoint ignores the priorities of RFC 7540 (RFC 9218 §2.1). Nil before its
     /// first SETTINGS, and the same ever after.
     public internal(set) var ignoresRFC7540Priorities: Bool?
@@ -48,7 +48,7 @@ public struct HTTP2Settings: Hashable, Sendable {
             maximumFrameSize = Int(value)
         case .maximumHeaderListSize: maximumHeaderListSize = Int(value)
         case .enableConnectProtocol:
-            try require(value <= 1 && (value == 1 || !isConnectProtocolEnabled), setting, rule: "RFC 8441 §3")
+            try require(value <= 1 && (value == 1 || isConnectProtocolEnabled != true), setting, rule: "RFC 8441 §3")
             isConnectProtocolEnabled = value == 1
         case .noRFC7540Priorities:
             let isUnchanged = ignoresRFC7540Priorities.map { $0 == (value == 1) } ?? true
@@ -58,8 +58,10 @@ public struct HTTP2Settings: Hashable, Sendable {
         }
     }
 
-    /// Acts on the end of the first SETTINGS: what they leave out has its initial value, which cannot change later (RFC 9218 §2.1).
+    /// Acts on the end of the first SETTINGS: what they leave out has its initial value. That of the priorities cannot change later (RFC
+    /// 9218 §2.1).
     mutating func endFirstSettings() {
+        isConnectProtocolEnabled = isConnectProtocolEnabled ?? false
         ignoresRFC7540Priorities = ignoresRFC7540Priorities ?? false
     }
 

@@ -15,6 +15,8 @@ final class HTTP2ServerCarrier: ServerCarrier {
         case made(HTTPResponse, hasBody: Bool)
         case begun
         case ended
+        /// The stream carries another protocol.
+        case switched(StreamPair)
     }
 
     let request: HTTPRequest
@@ -24,8 +26,6 @@ final class HTTP2ServerCarrier: ServerCarrier {
     private let link: HTTP2ServerLink
     private let stream: HTTP2ServerStream
     private var response = Response.none
-    /// The stream as a connection that carries another protocol, after a switch.
-    private var tunnel: StreamPair?
     /// Whether the client waits for a 100 (Continue) before it sends the body.
     private var needsContinue: Bool
     /// The number of bytes of the body that have been read.
@@ -59,7 +59,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
     func readBody(upTo limit: Int) async throws(StreamError) -> [UInt8] {
         if let refusal { throw .requestRefused(refusal.status, underlying: refusal.error) }
         // What the client sends is the other protocol.
-        if stream.isTunnel { return [] }
+        if stream.asksForSwitch { return [] }
         while true {
             if link.loop.isShareSpent { await Task.yield() }
             if let piece = try takePiece(upTo: min(max(1, limit), HTTP2ServerCarrier.maximumPiece)) { return piece }
@@ -137,7 +137,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
     // MARK: The response
 
     func makeHead(_ response: HTTPResponse, length: Int64?) throws(StreamError) -> ResponsePlan.Body {
-        if stream.isTunnel, response.status.kind == .successful {
+        if stream.asksForSwitch, response.status.kind == .successful {
             refuse(RequestRefusal(.notImplemented))
             throw .acceptsProtocol(response.status)
         }
@@ -242,7 +242,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
     // MARK: Other protocols
 
     func requireOffer(of protocolName: String) throws(StreamError) {
-        if stream.isTunnel, request.offers(protocolName) { return }
+        if stream.asksForSwitch, request.offers(protocolName) { return }
         throw .unsendable("the request does not offer to switch to \(protocolName) (RFC 8441 §4)")
     }
 
@@ -259,20 +259,19 @@ final class HTTP2ServerCarrier: ServerCarrier {
             throw StreamError(error)
         }
         try respond(head, endsHere: false)
-        response = .ended
+        let tunnel = HTTP2Tunnel.streams(HTTP2ServerTunnelEnd(link: link, stream: stream))
+        response = .switched(tunnel)
         link.changeCore { [stream] _ in stream.isSwitched = true }
         willSend(.ok)
         task.leaveToHandler()
         // The client may have ended its part already.
         if link.withStream(stream, { $0.hasEnded }) { task.noteEndOfSwitched() }
-        let tunnel = HTTP2Tunnel.streams(HTTP2ServerTunnelEnd(link: link, stream: stream))
-        self.tunnel = tunnel
         return HTTPUpgradedConnection(pair: tunnel, received: [])
     }
 
     /// Each stream with another protocol takes as much as a connection does.
     func takePermit() -> LongLivedLimit.Permit? {
-        stream.isTunnel ? context.longLived.permit() : link.takePermit()
+        stream.asksForSwitch ? context.longLived.permit() : link.takePermit()
     }
 
     // MARK: Ends
@@ -296,7 +295,7 @@ final class HTTP2ServerCarrier: ServerCarrier {
     func end() async -> Bool { true }
 
     func close(isComplete: Bool) async {
-        tunnel?.close()
+        if case .switched(let tunnel) = response { tunnel.close() }
         link.close(stream, isComplete || isClientGone ? nil : .internalError)
     }
 

@@ -41,7 +41,7 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
         switch notice {
         case .requests: requests.signal(.readable)
         case .change(let stream):
-            if stream.isTunnel, withStream(stream, { $0.hasEnded }) { stream.task.noteEndOfSwitched() }
+            if stream.asksForSwitch, withStream(stream, { $0.hasEnded }) { stream.task.noteEndOfSwitched() }
             stream.point.signal([.readable, .writable])
         case .disconnection(let stream):
             stream.task.cancel()

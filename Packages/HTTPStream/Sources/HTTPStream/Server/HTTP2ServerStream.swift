@@ -28,7 +28,7 @@ final class HTTP2ServerStream: @unchecked Sendable {
     var trailers = HTTPFields()
 
     /// Whether the client asks to let the stream carry another protocol (RFC 8441).
-    var isTunnel: Bool { request.connectProtocol != nil }
+    var asksForSwitch: Bool { request.connectProtocol != nil }
     /// Whether the stream carries another protocol.
     var isSwitched = false
     /// Whether bytes of another protocol were not taken, and the point has not been signalled since.

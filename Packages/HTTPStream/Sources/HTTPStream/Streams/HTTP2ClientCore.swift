@@ -81,11 +81,7 @@ extension HTTP2ClientCore {
     var isUnused: Bool { streams.isEmpty && sentInQueue == queue.count && unsettled.isEmpty }
 
     /// Whether the server accepts requests for other protocols (RFC 8441 §3); nil before its SETTINGS.
-    var acceptsConnectProtocol: Bool? {
-        let settings = machine.peerSettings
-        // Which is known from the first SETTINGS on.
-        return settings.ignoresRFC7540Priorities.map { _ in settings.isConnectProtocolEnabled }
-    }
+    var acceptsConnectProtocol: Bool? { machine.peerSettings.isConnectProtocolEnabled }
 
     /// As ``drain(now:)``, unless a pool keeps the connection.
     mutating func drainUnlessPooled(now: Moment) {
@@ -133,7 +129,7 @@ extension HTTP2ClientCore {
 // MARK: - Requests
 
 extension HTTP2ClientCore {
-    /// Sends a request, at once or when the server allows another stream: then, its point is signalled. See ``isOpen(_:)``.
+    /// Sends a request, at once or when the server allows another stream: then, its point is signalled. See ``hasSent(_:)``.
     ///
     /// - Parameter endsHere: whether the request has no body.
     mutating func send(
@@ -151,7 +147,7 @@ extension HTTP2ClientCore {
     }
 
     /// Whether the request has been sent.
-    func isOpen(_ stream: HTTP2ClientStream) throws(HTTP2LinkFailure) -> Bool {
+    func hasSent(_ stream: HTTP2ClientStream) throws(HTTP2LinkFailure) -> Bool {
         if let refusal = stream.refusal { throw .protocolError(refusal) }
         if stream.identifier != nil { return true }
         // A request that waits continues on another connection.

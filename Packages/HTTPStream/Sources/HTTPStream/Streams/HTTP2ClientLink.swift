@@ -62,7 +62,7 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
 
     // MARK: Requests
 
-    /// Sends a request, at once or when the server allows another stream: the stream's point is signalled then, see ``isOpen(_:)``.
+    /// Sends a request, at once or when the server allows another stream: the stream's point is signalled then, see ``hasSent(_:)``.
     ///
     /// - Parameter endsHere: whether the request has no body.
     func send(_ request: HTTP2Request, endsHere: Bool, as stream: HTTP2ClientStream) throws(HTTP2LinkFailure) {
@@ -81,8 +81,8 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     var sentCount: Int { withCore { $0.sentCount } }
 
     /// Whether the request has been sent.
-    func isOpen(_ stream: HTTP2ClientStream) throws(HTTP2LinkFailure) -> Bool {
-        try withCore { (core) throws(HTTP2LinkFailure) in try core.isOpen(stream) }
+    func hasSent(_ stream: HTTP2ClientStream) throws(HTTP2LinkFailure) -> Bool {
+        try withCore { (core) throws(HTTP2LinkFailure) in try core.hasSent(stream) }
     }
 
     /// Sends data of a request's body. Returns the number of bytes taken, or nil if none were; the stream's point is signalled then.

@@ -95,7 +95,7 @@ extension HTTP2Exchange {
             repetition = .again
             throw CarrierFailure(.noOtherProtocols, of: .connection)
         }
-        guard try perform({ () throws(HTTP2LinkFailure) in try link.isOpen(stream) }) else { return .needs(.standby) }
+        guard try perform({ () throws(HTTP2LinkFailure) in try link.hasSent(stream) }) else { return .needs(.standby) }
         phase = messages.hasNoRequestBody ? .receiving : .sending
         // A body follows in the next step.
         return .sent(justNow: false)

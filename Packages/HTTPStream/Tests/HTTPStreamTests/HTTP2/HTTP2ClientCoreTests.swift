@@ -64,12 +64,12 @@ import Testing
         core.close(streams[0], now: start)
         core.settle(now: start)
         #expect(streams.map { $0.identifier?.rawValue } == [1, nil, 3, nil])
-        let (third, fourth, count) = (try core.isOpen(streams[2]), try core.isOpen(streams[3]), core.sentCount)
+        let (third, fourth, count) = (try core.hasSent(streams[2]), try core.hasSent(streams[3]), core.sentCount)
         #expect(third && !fourth && count == 2)
         // Those that wait continue elsewhere.
         core.drain(now: start)
         var isRefused = false
-        do throws(HTTP2LinkFailure) { _ = try core.isOpen(streams[3]) } catch { isRefused = true }
+        do throws(HTTP2LinkFailure) { _ = try core.hasSent(streams[3]) } catch { isRefused = true }
         #expect(isRefused)
     }
 
