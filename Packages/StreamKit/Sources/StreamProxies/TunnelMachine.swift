@@ -21,9 +21,12 @@ public import HostResolver
 ///
 /// The machine must bound what a proxy can make it store.
 public protocol TunnelMachine: Sendable {
-    /// Provides the binding of an authentication to the TLS connection with the proxy (`tls-server-end-point`, RFC
-    /// 5929); nil if that connection has no TLS. Called once, before ``next()``.
-    mutating func begin(overTLSBoundBy binding: [UInt8]?)
+    /// Provides what TLS with the proxy has settled; all is nil if that connection has no TLS. Called once, before ``next()``.
+    ///
+    /// - Parameters:
+    ///   - binding: the binding of an authentication to the TLS connection (`tls-server-end-point`, RFC 5929).
+    ///   - applicationProtocol: the protocol that the proxy has chosen by ALPN (RFC 7301); nil if it has chosen none.
+    mutating func begin(overTLSBoundBy binding: [UInt8]?, speaking applicationProtocol: String?)
 
     /// Returns the next action. It is not called again once it has thrown or returned `.established`.
     mutating func next() throws(StreamError) -> TunnelAction
@@ -41,14 +44,23 @@ public protocol TunnelMachine: Sendable {
 
     /// The stream properties that the conversation provides, during it and after it, also if it failed.
     var properties: StreamProperties { get }
+
+    /// Returns the layer that carries the target's bytes over the connection with the proxy, once ``next()`` has returned `.established`:
+    /// for a protocol that frames them. Nil (default) if they pass as they are. The surplus belongs to the layer then.
+    ///
+    /// The layer is open. The stream closes it, and it closes `lower`.
+    func layer(over lower: any StreamTransport) -> (any StreamTransport)?
 }
 
 extension TunnelMachine {
-    /// Ignores the binding.
-    public mutating func begin(overTLSBoundBy binding: [UInt8]?) {}
+    /// Ignores what TLS has settled.
+    public mutating func begin(overTLSBoundBy binding: [UInt8]?, speaking applicationProtocol: String?) {}
 
     /// No properties.
     public var properties: StreamProperties { StreamProperties() }
+
+    /// No layer.
+    public func layer(over lower: any StreamTransport) -> (any StreamTransport)? { nil }
 }
 
 /// The next step of a ``TunnelMachine``.

@@ -28,12 +28,16 @@ package final class TunnelTransport: StreamTransport {
     private let lower: Engine
     private let state: Locked<State>
 
-    /// - Parameter binding: the channel binding (``StreamProperty/serverEndPointBinding``) of the TLS to the proxy; nil
-    ///   without TLS.
-    package init(_ machine: any TunnelMachine, over lower: Engine, boundBy binding: [UInt8]? = nil) {
+    /// - Parameters:
+    ///   - binding: the channel binding (``StreamProperty/serverEndPointBinding``) of the TLS to the proxy; nil without TLS.
+    ///   - applicationProtocol: the protocol that the proxy has chosen by ALPN.
+    package init(
+        _ machine: any TunnelMachine, over lower: Engine, boundBy binding: [UInt8]? = nil,
+        speaking applicationProtocol: String? = nil
+    ) {
         self.lower = lower
         var machine = machine
-        machine.begin(overTLSBoundBy: binding)
+        machine.begin(overTLSBoundBy: binding, speaking: applicationProtocol)
         state = Locked(State(machine: machine))
     }
 
@@ -54,8 +58,14 @@ package final class TunnelTransport: StreamTransport {
     /// What the proxy refused, if that is why the conversation failed.
     package var refusal: TunnelRefusal? { state.withLock { $0.machine.refusal } }
 
-    /// Whether bytes from the target arrived together with the proxy's answer.
-    package var hasSurplus: Bool { state.withLock { $0.surplus.count > $0.taken } }
+    /// What carries the target's bytes, once open.
+    package var engine: Engine {
+        if case .layer(let transport) = lower, let layer = state.withLock({ $0.machine.layer(over: transport) }) {
+            return .layer(layer)
+        }
+        // Bytes from the target arrived together with the proxy's answer.
+        return state.withLock { $0.surplus.count > $0.taken } ? .layer(self) : lower
+    }
 
     package func tryOpen() throws(StreamError) -> OpenAttempt {
         while true {

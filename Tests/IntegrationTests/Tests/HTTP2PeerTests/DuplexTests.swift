@@ -1,5 +1,6 @@
 import HTTPStream
 import Peers
+import StreamKit
 import Testing
 
 /// Requests whose bodies are sent while their responses arrive, with the servers of others.
@@ -172,6 +173,46 @@ import Testing
             server.kill()
             let response = try await session.get(url(address))
             #expect([502, 503].contains(response.status.code) && response.version == .http20)
+        }
+    }
+
+    @Test(
+        "tunnels of HTTP/2 through nghttpx: the near proxy, or behind another one; a target that refuses",
+        arguments: [false, true])
+    func forwardProxy(isBehindAnother: Bool) async throws {
+        try await withServer(.node, isSecure: true) { server in
+            let large = patterned(5_000_000)
+            try server.write("large", large)
+            let (behind, socks) = (Tinyproxy(), Microsocks())
+            try behind.start()
+            defer { behind.stop() }
+            try socks.start()
+            defer { socks.stop() }
+            let proxy = Nghttpx(port: behind.port, isSecure: true, usesHTTP1: true, isForward: true)
+            try proxy.start()
+            defer { proxy.stop() }
+            let session = try makeSession(isSecure: true) { configuration in
+                var tls = configuration.options.tls
+                tls.applicationProtocols = ["h2"]
+                var hops: [any StreamProxy] = [HTTPProxy(host: "localhost", port: UInt16(proxy.port), tls: tls)]
+                if isBehindAnother { hops.insert(SOCKSProxy(host: "127.0.0.1", port: UInt16(socks.port)), at: 0) }
+                configuration.proxies = .route(ProxyRoute(hops: hops))
+            }
+            #expect(try await session.get(url(server.url("/hello"))).text == "hello\n")
+            let upload = try await session.load(
+                HTTPRequest(method: .post, url: url(server.url("/upload"))), body: .bytes(large))
+            let isReturned = upload.body == large
+            #expect(isReturned && upload.version == .http20)
+            for style in Style.allCases {
+                let stream = try ReadStream(
+                    request: HTTPRequest(method: .get, url: url(server.url("/large"))),
+                    options: session.configuration.options)
+                let isWhole = try await readToEnd(stream, style) == large
+                #expect(isWhole, "\(style)")
+            }
+            let error = await #expect(throws: (any Error).self) { try await session.get(url("https://localhost:1/")) }
+            let refusal = (error as? StreamError)?.underlying as? HTTPProxyRefusal
+            #expect((500..<600).contains(refusal?.response.status.code ?? 0), "\(String(describing: error))")
         }
     }
 }

@@ -23,7 +23,8 @@ public struct HTTPProxy: StreamProxy {
 
     /// TLS on the connection to the proxy, which hides the names of the targets from the network; nil (default) for none.
     ///
-    /// The connection is one of HTTP/1.1: `h2` among the application protocols is refused with `EINVAL` when a connection is opened.
+    /// The proxy is spoken to in HTTP/1.1. If the application protocols contain `h2`, a proxy that chooses it establishes tunnels in HTTP/2 (RFC
+    /// 9113 §8.5), each on a connection of its own; requests that are sent to the proxy itself use HTTP/1.1, and need `http/1.1` in the list.
     public var tls: TLSConfiguration? {
         get { security?.tls }
         set { security = newValue.map(Security.init) }
@@ -101,15 +102,19 @@ public struct HTTPProxy: StreamProxy {
 
     /// Makes the machine that requests a tunnel to `target`.
     ///
-    /// - Throws: `EINVAL` for fields that a request cannot contain, and if the application protocols of ``tls`` contain `h2`.
+    /// - Throws: `EINVAL` for fields that a request cannot contain.
     public func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine {
-        try refuseHTTP2()
-        return try ConnectMachine(self, target)
+        try ConnectMachine(self, target)
     }
 
-    /// Throws if the proxy might choose HTTP/2.
-    func refuseHTTP2() throws(StreamError) {
-        if tls?.applicationProtocols.contains(HTTPVersions.http2Protocol) == true { throw .proxyOfHTTP2(hostAndPort) }
+    /// The TLS of requests that are sent to the proxy itself.
+    ///
+    /// - Throws: `EINVAL` if the application protocols permit HTTP/2 only.
+    func tlsOfRequests() throws(StreamError) -> TLSConfiguration? {
+        guard var tls, tls.applicationProtocols.contains(HTTPVersions.http2Protocol) else { return tls }
+        tls.applicationProtocols.removeAll { $0 == HTTPVersions.http2Protocol }
+        if tls.applicationProtocols.isEmpty { throw .proxyOfHTTP2(hostAndPort) }
+        return tls
     }
 }
 

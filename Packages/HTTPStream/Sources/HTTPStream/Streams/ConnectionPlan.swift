@@ -149,17 +149,18 @@ extension LoadSettings {
     ///
     /// - Parameters:
     ///   - plan: nil for the default.
+    ///   - proxyTLS: TLS to the proxy at which the connection ends, if it does.
     ///   - versions: the versions of HTTP that the requests may use.
     ///   - log: the load's log, which the connection uses as well.
     func makePair(
-        for key: HTTPConnectionKey, _ plan: ConnectionPlan?, _ versions: HTTPVersions, log: DeferredLog?,
-        _ loop: EventLoop
+        for key: HTTPConnectionKey, _ plan: ConnectionPlan?, _ proxyTLS: TLSConfiguration?, _ versions: HTTPVersions,
+        log: DeferredLog?, _ loop: EventLoop
     ) -> StreamPair {
         if let connect = pool.connect { return connect(key.origin, loop) }
         var properties = plan?.properties ?? StreamProperties()
         let route = plan?.route ?? HTTPRoute()
         properties[.proxies] = route.routes
-        properties[.tls] = route.proxy?.tls
+        properties[.tls] = proxyTLS
         if key.origin.isSecure {
             var tls = key.tls ?? TLSConfiguration()
             if versions == .http1 { tls.applicationProtocols.removeAll { $0 == HTTPVersions.http2Protocol } }

@@ -137,7 +137,6 @@ extension HTTPLoad {
             origin, plan?.properties ?? StreamProperties(), endpoint: settings.endpoint(of: origin), loop: loop,
             ownLogin: settings.ownLogin(of: fetch.request), isTunnelled: settings.offersSwitch)
         let proxy = plan?.route.proxy
-        try proxy?.refuseHTTP2()
         let versions = try settings.versions(of: fetch.request, for: key, endsAtProxy: proxy != nil)
         if reuses,
             let idle = settings.takeShared(key, versions, proxy: proxy)
@@ -148,8 +147,9 @@ extension HTTPLoad {
         }
         if settings.session?.needsIdleConnection == true { throw .connectionGone }
         if let body = fetch.body { _ = try RequestPreparation.length(of: fetch.request, body) }
+        let proxyTLS = try proxy?.tlsOfRequests()
         let opening = try settings.open(key, versions, extras?.versions, shares: reuses) {
-            settings.makePair(for: key, plan, versions, log: log.logger, loop)
+            settings.makePair(for: key, plan, proxyTLS, versions, log: log.logger, loop)
         }
         switch opening {
         case .shared(let link):

@@ -188,7 +188,7 @@ extension StreamError {
         StreamError(
             posix: 22,  // EINVAL
             Sentence(
-                "proxy.http2", "Proxies are used with HTTP/1.1; remove h2 from the application protocols of %1.", proxy)
+                "proxy.http2", "Requests to the proxy %1 itself use HTTP/1.1; add http/1.1 to its application protocols.", proxy)
         )
     }
 

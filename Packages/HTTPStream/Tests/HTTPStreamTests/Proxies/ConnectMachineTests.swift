@@ -23,21 +23,6 @@ import Testing
         return try ConnectMachine(proxy, try TunnelTarget(host: "www.test", port: 443))
     }
 
-    @Test("a proxy that might choose HTTP/2 is refused, for a tunnel and for a request")
-    func http2() async throws {
-        var proxy = HTTPProxy(host: "127.0.0.1", port: 1, tls: TLSConfiguration())
-        proxy.tls?.applicationProtocols = ["h2", "http/1.1"]
-        for text in ["http://www.test/", "https://www.test/"] {
-            let stream = try ReadStream(httpURL: try #require(URL(string: text)))
-            try stream.set(.proxies, to: [ProxyRoute(proxy)])
-            let error = await #expect(throws: StreamError.self) {
-                try stream.open()
-                _ = try await stream.response()
-            }
-            #expect(error?.isPOSIX(EINVAL) == true, "\(text): \(String(describing: error))")
-        }
-    }
-
     /// Passes `answer` to the machine in pieces after the request, and then the end of the connection.
     private func run(
         _ machine: ConnectMachine, _ answer: String, splitAt splits: Set<Int>, ends: Bool

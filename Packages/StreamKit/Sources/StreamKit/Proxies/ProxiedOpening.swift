@@ -173,10 +173,14 @@ struct ProxiedOpening: OpeningWork {
             try beginTLS(configuration, hop: hop, connection)
             return nil
         }
-        let name = StreamProperty<[UInt8]>.serverEndPointBinding.name
-        let binding = hop == 0 ? route.connection.value(named: name) : route.engine.property(named: name)
+        func property<Value>(_ property: StreamProperty<Value>) -> Value? {
+            if proxy.tls == nil { return nil }
+            let name = property.name
+            return (hop == 0 ? route.connection.value(named: name) : route.engine.property(named: name)) as? Value
+        }
         let tunnel = TunnelTransport(
-            route.plan.machines[hop], over: route.engine, boundBy: proxy.tls == nil ? nil : binding as? [UInt8])
+            route.plan.machines[hop], over: route.engine, boundBy: property(.serverEndPointBinding),
+            speaking: property(.tlsInformation)?.applicationProtocol)
         let step = connection.beginStep(.proxy(proxy.kind, proxy.hostAndPort))
         phase = .conversing(tunnel, hop: hop, step: step)
         return nil
@@ -287,7 +291,7 @@ struct ProxiedOpening: OpeningWork {
             return nil
         }
         connection.endStep(step, .succeeded(tunnel.summary ?? ""))
-        if tunnel.hasSurplus { route?.engine = .layer(tunnel) }
+        route?.engine = tunnel.engine
         return try addLayer(for: hop + 1, connection)
     }
 

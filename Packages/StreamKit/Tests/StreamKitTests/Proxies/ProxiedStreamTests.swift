@@ -98,24 +98,26 @@ import Testing
         await proxy.finished()
     }
 
-    /// The bindings that a conversation received.
-    private final class Bindings: Sendable {
-        let list = Locked<[[UInt8]?]>([])
+    /// What conversations have received of the TLS with their proxies.
+    private final class Begins: Sendable {
+        let bindings = Locked<[[UInt8]?]>([])
+        let protocols = Locked<[String?]>([])
     }
 
     /// A proxy behind TLS that sends one byte and receives none.
     private struct Knocker: StreamProxy {
         let port: UInt16
-        let bindings: Bindings
+        let begins: Begins
         let kind = "knocker"
         let host = "127.0.0.1"
         var tls: TLSConfiguration? {
             var configuration = ProxiedStreamTests.authority.client
             configuration.peerName = "www.example.org"
+            configuration.applicationProtocols = ["knocks", "rings"]
             return configuration
         }
 
-        func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine { Knock(bindings: bindings) }
+        func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine { Knock(begins: begins) }
 
         static func == (left: Knocker, right: Knocker) -> Bool { left.port == right.port }
 
@@ -123,11 +125,14 @@ import Testing
     }
 
     private struct Knock: TunnelMachine {
-        let bindings: Bindings
+        let begins: Begins
         var hasKnocked = false
         var refusal: TunnelRefusal? { nil }
 
-        func begin(overTLSBoundBy binding: [UInt8]?) { bindings.list.withLock { $0.append(binding) } }
+        func begin(overTLSBoundBy binding: [UInt8]?, speaking applicationProtocol: String?) {
+            begins.bindings.withLock { $0.append(binding) }
+            begins.protocols.withLock { $0.append(applicationProtocol) }
+        }
 
         mutating func next() throws(StreamError) -> TunnelAction {
             defer { hasKnocked = true }
@@ -139,20 +144,22 @@ import Testing
         func receiveEnd() throws(StreamError) { throw .closed }
     }
 
-    @Test("a proxy behind TLS: the conversation gets its binding, and the stream does not show its TLS")
+    @Test("a proxy behind TLS: the conversation gets its binding and protocol, and the stream does not show its TLS")
     func bindingOfTheProxy() async throws {
         let server = try Listener(.ip(.v4(.loopback), port: 0))
-        let bindings = Bindings()
-        let proxy = Knocker(port: try #require(server.address.port), bindings: bindings)
+        let begins = Begins()
+        let proxy = Knocker(port: try #require(server.address.port), begins: begins)
         let pair = StreamPair(host: "www.test", port: 80, properties: properties(ProxyRoute(proxy)))
         try pair.open()
         let far = StreamPair(descriptor: try await onThread { try server.accept() }, ownership: .owned)
-        try far.set(.tls, to: Self.authority.server)
+        var tls = Self.authority.server
+        tls.applicationProtocols = ["rings"]
+        try far.set(.tls, to: tls)
         try far.open()
         #expect(try await far.input.read(upTo: 1) == [1])
         try await pair.input.opened()
         let binding = try #require(far[.serverEndPointBinding])
-        #expect(bindings.list.withLock { $0 } == [binding])
+        #expect(begins.bindings.withLock { $0 } == [binding] && begins.protocols.withLock { $0 } == ["rings"])
         #expect(pair[.tlsInformation] == nil && pair[.serverEndPointBinding] == nil)
         #expect(pair[.nativeDescriptor] != nil && pair[.remoteAddress] == server.address)
         pair.close()

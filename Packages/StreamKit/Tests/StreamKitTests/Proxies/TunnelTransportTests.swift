@@ -68,7 +68,7 @@ import Testing
         #expect(near.transcript == [5, 1, 0] + Self.request)
         #expect(tunnel.summary == "connected to 192.0.2.7:80, from 192.0.2.9:1080")
         #expect(tunnel.properties[.socksBoundAddress]?.description == "192.0.2.9:1080")
-        #expect(!tunnel.hasSurplus)
+        #expect(!tunnel.isEngine)
         #expect(try readAll(tunnel) == Array("220 hello".utf8))
     }
 
@@ -114,12 +114,49 @@ import Testing
         let first = Array("ok.220 hel".utf8)
         #expect(try far.tryWrite(first.span.bytes) == .moved(first.count))
         #expect(try tunnel.tryOpen() == .opened)
-        #expect(tunnel.hasSurplus)
+        #expect(tunnel.isEngine)
         #expect(try tunnel.peek() == .moved(7))
         #expect(try far.tryWrite(Array("lo".utf8).span.bytes) == .moved(2))
         #expect(try readAll(tunnel) == Array("220 hello".utf8))
-        #expect(!tunnel.hasSurplus)
+        #expect(!tunnel.isEngine)
         #expect(try tunnel.peek() == .wouldBlock(.readable))
+    }
+
+    /// A machine whose tunnel frames the target's bytes.
+    private struct Framing: TunnelMachine {
+        var refusal: TunnelRefusal? { nil }
+
+        func next() throws(StreamError) -> TunnelAction { .established("in", surplus: [1]) }
+
+        func receive(_ bytes: [UInt8]) throws(StreamError) {}
+
+        func receiveEnd() throws(StreamError) { throw .closed }
+
+        func layer(over lower: any StreamTransport) -> (any StreamTransport)? { Frame(lower) }
+    }
+
+    private final class Frame: StreamTransport {
+        let lower: any StreamTransport
+
+        init(_ lower: any StreamTransport) { self.lower = lower }
+
+        var waitPoint: WaitPoint { lower.waitPoint }
+
+        func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt { .ended }
+
+        func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { .ended }
+
+        func peek() throws(StreamError) -> Attempt { .ended }
+
+        func writability() throws(StreamError) -> Attempt { .ended }
+    }
+
+    @Test("a machine's layer carries the target's bytes, and the surplus with them") func layer() throws {
+        let (near, _) = TestWire.pair()
+        let tunnel = TunnelTransport(Framing(), over: .layer(near))
+        #expect(try tunnel.tryOpen() == .opened)
+        guard case .layer(let layer) = tunnel.engine, let frame = layer as? Frame else { throw StreamError.closed }
+        #expect(frame.lower === near)
     }
 
     @Test("one read of the conversation is bounded, whatever the machine asks for")
@@ -142,7 +179,9 @@ import Testing
         var hasAsked = false
         var refusal: TunnelRefusal? { nil }
 
-        mutating func begin(overTLSBoundBy binding: [UInt8]?) { self.binding = binding }
+        mutating func begin(overTLSBoundBy binding: [UInt8]?, speaking applicationProtocol: String?) {
+            self.binding = binding
+        }
 
         mutating func next() throws(StreamError) -> TunnelAction {
             if let text = outcome() { return .established(text) }
@@ -182,5 +221,12 @@ import Testing
         #expect(tunnel.summary == (isLater ? "later" : "at once"))
         #expect(tunnel.waitPoint === near.waitPoint)
         #expect(begun.withLock { $0 } == 1)
+    }
+}
+
+extension TunnelTransport {
+    /// Whether the target's bytes pass through the tunnel, and not through the layer below at once.
+    fileprivate var isEngine: Bool {
+        if case .layer(let layer) = engine { layer === self } else { false }
     }
 }

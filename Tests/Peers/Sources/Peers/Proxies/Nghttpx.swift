@@ -6,7 +6,8 @@
 /// proxy.port  // requests to it reach the server
 /// ```
 ///
-/// It reaches the server behind it over TCP: with HTTP/2 and prior knowledge, where all requests share few connections, or with HTTP/1.1.
+/// It reaches the server behind it over TCP: with HTTP/2 and prior knowledge, where all requests share few connections, or with HTTP/1.1. As a
+/// forward proxy, it passes requests for any server, and CONNECT, to the proxy behind it.
 public final class Nghttpx: Peer {
     /// `nghttpx`.
     public static let program = Program("nghttpx", package: "nghttp2-proxy")
@@ -17,14 +18,18 @@ public final class Nghttpx: Peer {
     private let backend: Int
     /// Whether the server behind the proxy has HTTP/1.1.
     private let usesHTTP1: Bool
+    private let isForward: Bool
 
     /// Creates a proxy in front of the server at a port of this machine. It is not started yet.
     ///
-    /// - Parameter usesHTTP1: whether that server has HTTP/1.1, not HTTP/2.
-    public init(port: Int, isSecure: Bool, usesHTTP1: Bool = false) {
+    /// - Parameters:
+    ///   - usesHTTP1: whether that server has HTTP/1.1, not HTTP/2.
+    ///   - isForward: whether that server is a proxy, and this one a forward proxy.
+    public init(port: Int, isSecure: Bool, usesHTTP1: Bool = false, isForward: Bool = false) {
         backend = port
         self.isSecure = isSecure
         self.usesHTTP1 = usesHTTP1
+        self.isForward = isForward
     }
 
     /// Starts the proxy and returns when it accepts connections.
@@ -38,6 +43,7 @@ public final class Nghttpx: Peer {
                 "--single-process",
                 "--no-ocsp", "--errorlog-file=\(scratch.file("error.log"))",
             ]
+            if isForward { arguments.append("--http2-proxy") }
             if isSecure { arguments += [identity.key, identity.chain] }
             return PeerProcess.Launch(
                 arguments: arguments, sockets: ListeningSocket.tcp(ports[0]), logs: ["error.log"])
