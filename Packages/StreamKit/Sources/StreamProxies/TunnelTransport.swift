@@ -29,15 +29,14 @@ package final class TunnelTransport: StreamTransport {
     private let state: Locked<State>
 
     /// - Parameters:
+    ///   - tls: the result of the handshake with the proxy; nil without TLS.
     ///   - binding: the channel binding (``StreamProperty/serverEndPointBinding``) of the TLS to the proxy; nil without TLS.
-    ///   - applicationProtocol: the protocol that the proxy has chosen by ALPN.
     package init(
-        _ machine: any TunnelMachine, over lower: Engine, boundBy binding: [UInt8]? = nil,
-        speaking applicationProtocol: String? = nil
+        _ machine: any TunnelMachine, over lower: Engine, tls: TLSInformation? = nil, boundBy binding: [UInt8]? = nil
     ) {
         self.lower = lower
         var machine = machine
-        machine.begin(overTLSBoundBy: binding, speaking: applicationProtocol)
+        machine.begin(over: tls, boundBy: binding)
         state = Locked(State(machine: machine))
     }
 

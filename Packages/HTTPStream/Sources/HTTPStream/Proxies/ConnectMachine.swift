@@ -18,9 +18,11 @@ struct ConnectMachine: TunnelMachine {
         self.target = target.description
     }
 
-    mutating func begin(overTLSBoundBy binding: [UInt8]?, speaking applicationProtocol: String?) {
+    mutating func begin(over tls: TLSInformation?, boundBy binding: [UInt8]?) {
         conversation.begin(overTLSBoundBy: binding)
-        if applicationProtocol == HTTPVersions.http2Protocol { carrier = HTTP2ConnectCarrier(proxy) }
+        if let tls, tls.applicationProtocol == HTTPVersions.http2Protocol {
+            carrier = HTTP2ConnectCarrier(proxy, isAdequate: tls.isAdequateForHTTP2)
+        }
     }
 
     mutating func next() throws(StreamError) -> TunnelAction {

@@ -11,9 +11,12 @@ struct HTTP2ConnectCarrier: ConnectCarrier {
     /// The head and the body so far of a refusal.
     private var refusal: HTTPResponse?
 
-    init(_ proxy: HTTPProxy) {
+    /// - Parameter isAdequate: whether TLS with the proxy may carry HTTP/2 (RFC 9113 §9.2.2); if not, the connection fails.
+    init(_ proxy: HTTPProxy, isAdequate: Bool) {
         self.proxy = proxy.hostAndPort
-        connection = HTTP2ConnectConnection(HTTP2ConnectCore(proxy.limits, now: .now))
+        var core = HTTP2ConnectCore(proxy.limits, now: .now)
+        if !isAdequate { core.abort(.inadequateSecurity, now: .now) }
+        connection = HTTP2ConnectConnection(core)
     }
 
     /// It belongs to the layer.
@@ -82,23 +85,25 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
     private(set) var hasFinished = false
 
     init(_ limits: HTTPLimits, now: Moment) {
-        var protocolLimits = HTTP2Limits(of: limits)
-        protocolLimits.maximumInterimResponses = HTTPLimits.interimResponses
-        // Whoever uses the tunnel knows how long the target may be silent.
+        var protocolLimits = HTTP2Limits(ofClient: limits)
+        // The program that uses the tunnel knows how long the target may be silent.
         protocolLimits.pingInterval = nil
         machine = HTTP2ClientMachine(limits: protocolLimits, now: .zero)
         start = now
     }
 
+    mutating func abort(_ code: ErrorCode, now: Moment) { machine.abort(code, now: elapsed(now)) }
+
     /// Whether another request can be sent.
     var mayContinue: Bool { !machine.isDraining }
 
-    var hasOutput: Bool { machine.outputCount > 0 }
+    /// Whether output has to be written before more is received.
+    var isOutputFull: Bool { machine.isOutputFull }
 
     /// Sends a request on a stream of its own, at once or when the proxy allows one.
     mutating func request(_ request: HTTPRequest, now: Moment) throws(HTTP2Error) {
         if let stream { machine.close(stream, now: elapsed(now)) }
-        (stream, response) = (nil, nil)
+        (stream, response, failure) = (nil, nil, nil)
         var head = request
         head.fields.removeConnectionFields()
         stream = try machine.request(HTTP2Request(head, scheme: ""), endsHere: false, now: elapsed(now))
@@ -107,14 +112,7 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
 
     /// Processes bytes from the proxy; none mean the end of the connection.
     mutating func receive(_ bytes: RawSpan, now: Moment) {
-        // The end of the stream is an event, and the output tells the proxy why.
-        do throws(HTTP2Error) {
-            if bytes.byteCount == 0 {
-                try machine.receiveEnd(now: elapsed(now))
-            } else {
-                try machine.receive(bytes, now: elapsed(now))
-            }
-        } catch {}
+        machine.pass(bytes, now: elapsed(now))
         while let event = machine.nextEvent() {
             switch event {
             case .response(stream, let head): response = head
@@ -188,7 +186,7 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
             let outcome = try machine.send(bytes, on: stream, endsHere: endsHere, now: elapsed(now))
             isFull = !outcome.isComplete
             if outcome.isComplete, endsHere { hasFinished = true }
-            return outcome.isComplete || outcome.count > 0 ? outcome.count : nil
+            return outcome.taken
         } catch {
             throw .http2(error)
         }
@@ -233,13 +231,15 @@ final class HTTP2ConnectLayer: StreamTransport {
         try withCore { (core) throws(StreamError) in
             while true {
                 let outcome = try core.read(into: &buffer, now: .now)
-                // Credit for what was read, unless the layer below is full: then the next call writes it.
-                let blocked = try core.write(to: lower)
+                // Credit for what was read, unless the layer below is full: then the next call writes it. A failed write does not lose what the
+                // proxy has sent before.
+                let blocked = try? core.write(to: lower)
                 switch outcome {
                 case .bytes(let count): return .moved(count)
                 case .ended: return .ended
                 case .reset(let failure): throw .http2(failure)
                 case .blocked:
+                    if let blocked, core.isOutputFull { return .wouldBlock(blocked) }
                     if let interest = try receive(&core) { return .wouldBlock(interest.union(blocked ?? [])) }
                 }
             }
@@ -323,6 +323,9 @@ final class HTTP2ConnectLayer: StreamTransport {
         }
         core.receive(buffer.span.bytes.extracting(first: count), now: .now)
         waitPoint.signal([.readable, .writable])
-        return nil
+        guard waitPoint.loop.isShareSpent else { return nil }
+        // A proxy can send much that carries nothing.
+        waitPoint.signalNextTurn([.readable, .writable])
+        return .readable
     }
 }

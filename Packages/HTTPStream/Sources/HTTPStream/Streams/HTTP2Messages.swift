@@ -12,6 +12,28 @@ extension HTTP2Limits {
     }
 }
 
+extension HTTP2Limits {
+    /// The limits of a client's connection.
+    init(ofClient limits: HTTPLimits) {
+        self.init(of: limits)
+        maximumInterimResponses = HTTPLimits.interimResponses
+    }
+}
+
+extension HTTP2Machine {
+    /// Acts on bytes from the peer; none mean the end of the connection. The end of each stream is an event, and the output tells the peer why.
+    mutating func pass(_ bytes: RawSpan, now: Duration) {
+        do throws(HTTP2Error) {
+            if bytes.byteCount == 0 { try receiveEnd(now: now) } else { try receive(bytes, now: now) }
+        } catch {}
+    }
+}
+
+extension HTTP2SendOutcome {
+    /// The number of bytes taken; nil if neither bytes nor the end were.
+    var taken: Int? { isComplete || count > 0 ? count : nil }
+}
+
 extension HTTPFields {
     /// Removes the fields that belong to a connection of HTTP/1.1, which HTTP/2 does not have (RFC 9113 §8.2.2).
     mutating func removeConnectionFields() {

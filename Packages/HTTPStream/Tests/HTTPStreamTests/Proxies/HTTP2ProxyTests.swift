@@ -187,6 +187,15 @@ import Testing
         alone.close()
     }
 
+    @Test("a cipher suite that may not carry HTTP/2 (RFC 9113 §9.2.2)") func inadequateSecurity() async throws {
+        let server = try NegotiatingServer(["h2"], suite: "ECDHE-ECDSA-AES128-SHA256", Self.echo)
+        let pair = try pair(through: try proxy(server))
+        try pair.open()
+        let error = await #expect(throws: StreamError.self) { try await pair.input.opened() }
+        #expect(error?.description.contains("INADEQUATE_SECURITY") == true, "\(String(describing: error))")
+        pair.close()
+    }
+
     @Test("a proxy that chooses HTTP/1.1, or nothing, is spoken to in HTTP/1.1", arguments: [["http/1.1"], []])
     func older(protocols: [String]) async throws {
         var configuration = StreamListener.Configuration()
