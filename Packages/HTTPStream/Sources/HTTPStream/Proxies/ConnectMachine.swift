@@ -35,7 +35,8 @@ struct ConnectMachine: TunnelMachine {
             return .send(carrier.takeOutput())
         case .receive: return .receive(upTo: carrier.readSize)
         case .established(let response):
-            return .established("tunnel to \(target): \(response.status.code)", surplus: carrier.surplus)
+            let version = response.version == .http20 ? " over HTTP/2" : ""
+            return .established("tunnel to \(target)\(version): \(response.status.code)", surplus: carrier.surplus)
         }
     }
 
