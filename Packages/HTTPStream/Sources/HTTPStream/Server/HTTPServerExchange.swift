@@ -3,6 +3,11 @@ public import HTTPMessage
 public import HostResolver
 public import StreamKit
 
+extension HTTPServer {
+    /// Responds to a request. If it throws, the response is a 500, or is cut short if it has begun.
+    public typealias Handler = @Sendable (HTTPServerExchange) async throws -> Void
+}
+
 /// One request and its response, for the handler of an ``HTTPServer``.
 ///
 /// ```swift
