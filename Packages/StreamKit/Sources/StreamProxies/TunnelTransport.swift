@@ -119,6 +119,11 @@ package final class TunnelTransport: StreamTransport {
                 case .moved(let count):
                     state.wanted = nil
                     try state.machine.receive(Array(buffer[..<count]))
+                    if lower.waitPoint.loop.isShareSpent {
+                        // A proxy can send much that leads nowhere.
+                        lower.waitPoint.signalNextTurn(.readable)
+                        return .wouldBlock(.readable)
+                    }
                 case .ended:
                     state.wanted = nil
                     try state.machine.receiveEnd()

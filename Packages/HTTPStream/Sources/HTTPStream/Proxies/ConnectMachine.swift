@@ -26,14 +26,14 @@ struct ConnectMachine: TunnelMachine {
     }
 
     mutating func next() throws(StreamError) -> TunnelAction {
-        let output = carrier.takeOutput()
-        if !output.isEmpty { return .send(output) }
         switch try conversation.next() {
         case .work(let work): return .work(work)
         case .send(let request):
             try carrier.send(request)
             return .send(carrier.takeOutput())
-        case .receive: return .receive(upTo: carrier.readSize)
+        case .receive:
+            let output = carrier.takeOutput()
+            return output.isEmpty ? .receive(upTo: carrier.readSize) : .send(output)
         case .established(let response):
             let version = response.version == .http20 ? " over HTTP/2" : ""
             return .established("tunnel to \(target)\(version): \(response.status.code)", surplus: carrier.surplus)

@@ -10,9 +10,7 @@ extension HTTP2Limits {
         fieldSection.fieldCount = fieldCount
         fieldSection.listSize = min(max(limits.headLength, 0), 1 << 28) + 32 * fieldCount
     }
-}
 
-extension HTTP2Limits {
     /// The limits of a client's connection.
     init(ofClient limits: HTTPLimits) {
         self.init(of: limits)
