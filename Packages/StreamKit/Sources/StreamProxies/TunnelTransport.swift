@@ -5,7 +5,7 @@ internal import HostResolver
 /// Carries a ``TunnelMachine``'s conversation over the transport below, and then the target's bytes.
 ///
 /// Once open, it first returns the surplus: bytes of the target that arrived together with the proxy's last answer.
-/// Without a surplus, the transport below can be used directly.
+/// Without a surplus, the transport below can be used directly, unless the machine has a layer for the target's bytes; see ``engine``.
 package final class TunnelTransport: StreamTransport {
     private struct State {
         var machine: any TunnelMachine
