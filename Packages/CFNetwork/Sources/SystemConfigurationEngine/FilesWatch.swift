@@ -4,7 +4,7 @@ internal import Glibc
 /// Watches files with inotify(7), on an event loop, and reports when one of them may have changed.
 ///
 /// The directories are watched, not the files: an editor replaces a file, and a missing one may be created. So are the directories above, of
-/// which one may be created, removed or moved. A file that is a symbolic link is watched at both places.
+/// which one may be created, removed or moved, and those where symbolic links lead to, also if there is nothing yet.
 ///
 /// The paths are walked on a thread for files, since a disk may not answer. Until it does, no change is reported.
 final class FilesWatch: Sendable {
@@ -12,6 +12,9 @@ final class FilesWatch: Sendable {
         /// The names to look for, by the number of the watch of their directory.
         var names: [CInt: Set<String>] = [:]
     }
+
+    /// The links of a path that are followed, as by the kernel (path_resolution(7)).
+    private static let maximumLinks = 40
 
     private let paths: [String]
     private let threads: BlockingThreads
@@ -51,34 +54,53 @@ final class FilesWatch: Sendable {
 
     deinit { point.close() }
 
-    /// Watches the existing directories of each path. A directory that is watched already keeps its watch; one that is no longer at its place
-    /// loses it. Walking the paths may wait for a disk: not on an event loop.
+    /// Watches the existing directories of each path. A directory that is watched already keeps its watch; one that is no longer on the way loses
+    /// it. Walking the paths may wait for a disk: not on an event loop.
     private func arm() {
-        let presence = IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ONLYDIR | IN_MASK_ADD
-        let content = IN_CLOSE_WRITE | IN_ATTRIB
-        let places = paths.flatMap { path in
-            [path, FilesWatch.resolved(path)].map { $0.unicodeScalars.split(separator: "/").map { String($0) } }
-        }
         state.withLock { state in
             var names: [CInt: Set<String>] = [:]
-            for path in places {
-                for depth in path.indices {
-                    let folder = "/" + path[..<depth].joined(separator: "/")
-                    let mask = depth == path.count - 1 ? presence | content : presence
-                    let watch = inotify_add_watch(point.descriptor, folder, UInt32(mask))
-                    if watch >= 0 { names[watch, default: []].insert(path[depth]) }
-                }
-            }
+            for path in paths { addWatches(on: path, &names) }
             for watch in state.names.keys where names[watch] == nil { inotify_rm_watch(point.descriptor, watch) }
             state.names = names
         }
     }
 
-    /// The path without symbolic links; the path itself if there is no such file.
-    private static func resolved(_ path: String) -> String {
-        guard let bytes = realpath(path, nil) else { return path }
-        defer { free(bytes) }
-        return String(cString: bytes)
+    /// Watches each directory on the way to a file for the name that comes next there. A link is read once its directory is watched, so that no
+    /// change of it is missed.
+    private func addWatches(on path: String, _ names: inout [CInt: Set<String>]) {
+        let presence = IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ONLYDIR | IN_MASK_ADD
+        let content = IN_CLOSE_WRITE | IN_ATTRIB
+        var (rest, folder): ([String], [String]) = (FilesWatch.components(path).reversed(), [])
+        var links = 0
+        while let name = rest.popLast() {
+            if name == "." { continue }
+            if name == ".." {
+                _ = folder.popLast()
+                continue
+            }
+            let place = "/" + folder.joined(separator: "/")
+            let watch = inotify_add_watch(point.descriptor, place, UInt32(rest.isEmpty ? presence | content : presence))
+            if watch >= 0 { names[watch, default: []].insert(name) }
+            folder.append(name)
+            guard let target = FilesWatch.target(of: "/" + folder.joined(separator: "/")) else { continue }
+            links += 1
+            if links > FilesWatch.maximumLinks { return }
+            if target.utf8.first == UInt8(ascii: "/") { folder = [] } else { folder.removeLast() }
+            rest += FilesWatch.components(target).reversed()
+        }
+    }
+
+    private static func components(_ path: String) -> [String] {
+        path.unicodeScalars.split(separator: "/").map { String($0) }
+    }
+
+    /// Where a symbolic link leads to; nil for anything else.
+    private static func target(of path: String) -> String? {
+        withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { buffer in
+            guard let start = buffer.baseAddress else { return nil }
+            let count = readlink(path, start, buffer.count)
+            return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
+        }
     }
 
     /// Reads all events that have arrived. Returns whether one of them is about a path, or events were lost.

@@ -3,18 +3,19 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define SET(level, name, value) (setsockopt(descriptor, level, name, &(int){value}, sizeof(int)) == 0)
 
-int netkit_multicast_open(int family, uint16_t port, int shares) {
+int netkit_multicast_open(int family, uint16_t port) {
     int descriptor = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -1;
-    int good = !shares || SET(SOL_SOCKET, SO_REUSEADDR, 1);
+    int good = SET(SOL_SOCKET, SO_REUSEADDR, 1);
     // For programs of the same user, this option alone allows sharing; for different users, the former. Old kernels
     // lack it.
-    if (shares) (void)SET(SOL_SOCKET, SO_REUSEPORT, 1);
+    (void)SET(SOL_SOCKET, SO_REUSEPORT, 1);
     struct sockaddr_storage address;
     memset(&address, 0, sizeof address);
     socklen_t length;
@@ -43,6 +44,20 @@ int netkit_multicast_open(int family, uint16_t port, int shares) {
         return -1;
     }
     return descriptor;
+}
+
+int netkit_multicast_users(int family, uint16_t port) {
+    FILE *table = fopen(family == AF_INET ? "/proc/net/udp" : "/proc/net/udp6", "re");
+    if (table == NULL) return -1;
+    char line[512];
+    int count = 0;
+    while (fgets(line, sizeof line, table) != NULL) {
+        unsigned local;
+        // proc(5): the number of the entry, and the local address and port, in hexadecimal digits.
+        count += sscanf(line, " %*d: %*[0-9A-Fa-f]:%x", &local) == 1 && local == port;
+    }
+    fclose(table);
+    return count;
 }
 
 int netkit_multicast_limit_to_host(int descriptor, int family) {

@@ -36,7 +36,9 @@ public func DNSServiceRegister(
             case .success(let instance):
                 reply(DNSServiceFlags(kDNSServiceFlagsAdd), 0, instance.name, instance.domain)
             case .failure(let error):
-                reply(0, ServiceFailure(error).number, service.name, service.domain ?? .local)
+                reply(
+                    0, ServiceFailure(error).number, service.name.isEmpty ? ComputerName.current : service.name,
+                    service.domain ?? .local)
             }
         }
         let publisher: ServicePublisher

@@ -109,6 +109,8 @@ private struct Locations: Sendable {
                 let known = services[interface], known == (host, port)
             {
                 (services[interface], reported[interface]) = (nil, nil)
+            } else if record.type == .txt, texts[interface] == record.data.wireForm {
+                (texts[interface], reported[interface]) = (nil, nil)
             }
             return nil
         // RFC 6763 §6.1: a service without a TXT record has the same meaning as one with an empty item.
@@ -226,7 +228,10 @@ public func DNSServiceGetAddrInfo(
         let types: [DNSRecordType] =
             (`protocol` == v6 ? [] : [.a]) + (`protocol` == v4 ? [] : [.aaaa])
         let feed = try search(host, types, flags, place)
-        let reply: @Sendable (DNSServiceFlags, UInt32, DNSServiceErrorType, DNSName, IPAddress?, UInt32) -> Reply = {
+        @Sendable func none(_ type: DNSRecordType?) -> IPAddress {
+            type == .aaaa ? .v6(IPv6Address(rawValue: 0)) : .v4(IPv4Address(0, 0, 0, 0))
+        }
+        let reply: @Sendable (DNSServiceFlags, UInt32, DNSServiceErrorType, DNSName, IPAddress, UInt32) -> Reply = {
             flags, index, number, name, address, timeToLive in
             { more in
                 withSocketAddress(address, on: index) { address in
@@ -243,9 +248,8 @@ public func DNSServiceGetAddrInfo(
             case .success(.removed(let record, let index)):
                 return record.data.address.map { reply(0, index, 0, record.name, $0, 0) }
             case .success(.absent(let type, let index)):
-                let none: IPAddress = type == .a ? .v4(IPv4Address(0, 0, 0, 0)) : .v6(IPv6Address(rawValue: 0))
-                return reply(added, index, DNSServiceErrorType(kDNSServiceErr_NoSuchRecord), host, none, 0)
-            case .failure(let error): return reply(0, 0, ServiceFailure(error).number, host, nil, 0)
+                return reply(added, index, DNSServiceErrorType(kDNSServiceErr_NoSuchRecord), host, none(type), 0)
+            case .failure(let error): return reply(0, 0, ServiceFailure(error).number, host, none(types.first), 0)
             }
         }
     }
@@ -266,9 +270,9 @@ private func timeout(_ flags: DNSServiceFlags) -> Duration? {
     flags.has(kDNSServiceFlagsTimeout) ? ServiceEnvironment.current.timeout : nil
 }
 
-/// The address for the system's functions; NULL for none. A link-local one has its interface as scope.
+/// The address for the system's functions. A link-local one has its interface as scope.
 private func withSocketAddress(
-    _ address: IPAddress?, on interface: UInt32, _ body: (UnsafePointer<sockaddr>?) -> Void
+    _ address: IPAddress, on interface: UInt32, _ body: (UnsafePointer<sockaddr>) -> Void
 ) {
     func pass<Address>(_ address: Address) {
         withUnsafePointer(to: address) { pointer in
@@ -287,7 +291,6 @@ private func withSocketAddress(
         withUnsafeMutableBytes(of: &socketAddress.sin6_addr) { $0.copyBytes(from: address.octets) }
         socketAddress.sin6_scope_id = address.isLinkLocal ? interface : 0
         pass(socketAddress)
-    case nil: body(nil)
     }
 }
 

@@ -1,5 +1,6 @@
 internal import DNSServiceC
 internal import EventLoops
+internal import Glibc
 internal import ServiceDiscovery
 
 /// The object behind a `DNSServiceRef`.
@@ -46,9 +47,18 @@ enum ServiceReferences {
 
     private static let table = Locked(Table())
 
+    /// The process whose threads make the replies. A child that it forks has none of them.
+    private static let process = getpid()
+
+    /// - Throws: kDNSServiceErr_ServiceNotRunning in a child of the process that has called a function first, which would wait for ever.
+    static func verifyProcess() throws(ServiceFailure) {
+        guard getpid() == process else { throw ServiceFailure(kDNSServiceErr_ServiceNotRunning) }
+    }
+
     /// The reference of a value.
     static func find(_ handle: DNSServiceRef?) throws(ServiceFailure) -> ServiceReference {
         guard let handle else { throw ServiceFailure(kDNSServiceErr_BadParam) }
+        try verifyProcess()
         let number = Handle(bitPattern: handle)
         guard let reference = table.withLock({ $0.references[number] }) else {
             throw ServiceFailure(kDNSServiceErr_BadReference)
@@ -66,6 +76,7 @@ enum ServiceReferences {
 
     /// Adds a connection without an operation.
     static func addConnection() throws(ServiceFailure) -> ServiceReference {
+        try verifyProcess()
         let reference = ServiceReference(makeHandle(), .connection, try ReplyQueue())
         _ = insert(reference)  // It shares no connection.
         return reference
@@ -99,6 +110,7 @@ enum ServiceReferences {
 
     /// Removes a reference, and those of the operations that share it, and ends the operations.
     static func remove(_ handle: Handle) {
+        guard (try? verifyProcess()) != nil else { return }
         let (removed, records) = table.withLock { table -> ([ServiceReference], [ServiceRecord]) in
             guard let reference = table.references.removeValue(forKey: handle) else { return ([], []) }
             var removed = [reference]

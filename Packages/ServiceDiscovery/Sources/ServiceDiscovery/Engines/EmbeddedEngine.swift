@@ -263,7 +263,6 @@ extension EmbeddedEngine: RecordEngine {
 extension EmbeddedEngine {
     private func open(_ state: inout State) throws(ServiceDiscoveryError) {
         guard state.transport == nil else { return }
-        let receivesUnicast = MulticastSocket.isPortFree
         var sockets: [MulticastSocket] = []
         var failure: ServiceDiscoveryError?
         for family in [AF_INET, AF_INET6] {
@@ -279,7 +278,7 @@ extension EmbeddedEngine {
         let links = try InterfaceList.links(names: names)
         let changes = monitor?.observe(on: .loop(loop)) { [weak self] _ in self?.refresh() }
         state.transport = Transport(
-            sockets: sockets, monitor: monitor, changes: changes, receivesUnicast: receivesUnicast)
+            sockets: sockets, monitor: monitor, changes: changes, receivesUnicast: MulticastSocket.isAlone)
         use(links, &state)
         let limit = limits.packetSize
         for socket in sockets {

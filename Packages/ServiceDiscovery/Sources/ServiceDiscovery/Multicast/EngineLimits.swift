@@ -28,7 +28,7 @@ public struct EngineLimits: Hashable, Sendable {
     public var questions = 16_384
     /// The most published services at the same time.
     public var registrations = 1_024
-    /// The most interfaces in use.
+    /// The most interfaces in use. Over IPv4, the first 20 of them receive, unless the machine's `net.ipv4.igmp_max_memberships` is greater.
     public var interfaces = 64
     /// The most queries on each interface that wait for the rest of their known answers (RFC 6762 §7.2).
     public var heldQueries = 16

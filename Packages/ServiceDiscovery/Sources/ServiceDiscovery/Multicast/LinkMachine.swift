@@ -113,7 +113,7 @@ struct LinkMachine {
 
 extension LinkMachine {
     mutating func receive(_ datagram: Datagram, now: DiscoveryTime) {
-        if link.isOwn(datagram.source), echoes.takeEcho(datagram.bytes, from: datagram.source, now: now) { return }
+        if link.isOwn(datagram.source), echoes.takeEcho(datagram, now: now) { return }
         counts.packetsReceived += 1
         guard datagram.bytes.count <= limits.packetSize,
             // §11: a packet to the group can only come from the link; others must have a source address of the link.
@@ -229,9 +229,7 @@ extension LinkMachine {
         cache.setWanted(false, key, now: now, random: &random)
     }
 
-    mutating func known(_ key: RecordKey) -> [DNSRecord] {
-        cache.records(key)
-    }
+    mutating func known(_ key: RecordKey) -> [DNSRecord] { cache.records(key) }
 
     /// RFC 6762 §10.4: queries twice, and removes the record if no answer confirms it. If no question needs the record,
     /// it is removed unless another packet confirms it. Without data, all records of the key.
@@ -246,10 +244,10 @@ extension LinkMachine {
         var known: [DNSRecord] = []
         for key in questions.takeDue(now) {
             guard var question = questions[key] else { continue }
-            let isFirst = question.sent == 0 && question.isScheduled(now)
+            let isFirst = question.sent == 0 && question.isScheduled(now) && !echoes.hasOthers
             if cache.hasUniqueAnswer(key) { question.next = nil }
             if question.isDue(now) {
-                // §5.4: a unicast response is requested only by the first query.
+                // §5.4, §15.1: a unicast response is requested only by the first query, and not beside other programs.
                 due.append(DNSQuestion(key.name, key.type, recordClass: isFirst ? link.unicastClass : 1))
                 // A record near its end is not listed, so that its owner answers.
                 known += cache.knownAnswers(key, now: now)
@@ -312,7 +310,7 @@ extension LinkMachine {
         if !byUnicast.isEmpty, replies.isSpent(now) {
             counts.repliesRefused += 1
         } else if !byUnicast.isEmpty {
-            let answers = byUnicast.distinct
+            let answers = isLegacy ? byUnicast.distinct : owned.completed(byUnicast)
             let extra = owned.additional(to: answers)
             let packets =
                 isLegacy
@@ -336,10 +334,11 @@ extension LinkMachine {
 
     /// Sends the due answers in as few packets as possible (§6.4).
     private mutating func sendPending(_ now: DiscoveryTime) {
-        var due = pending.takeDue(now)
         // A denial may be outdated, if the records of its name changed while it waited.
-        due.removeAll { $0.type == .nsec && $0.data != owned.denial(of: $0.name)?.data }
+        let current = pending.takeDue(now).filter { $0.type != .nsec || $0.data == owned.denial(of: $0.name)?.data }
+        let due = owned.completed(current)
         guard !due.isEmpty else { return }
+        for record in due { pending.remove(record) }
         let extra = owned.additional(to: due)
         for record in due + extra { owned.noteMulticast(record, now: now) }
         multicast(PacketComposer.responses(due, additional: extra), now: now)
@@ -406,9 +405,8 @@ extension LinkMachine {
             guard var publication = publications[id] else { continue }
             switch publication.phase {
             case .probing(let sent) where sent < MulticastRules.probeCount:
-                // §8.1: a question of type ANY.
-                let question = DNSQuestion(publication.name, .any, recordClass: link.unicastClass)
-                probes.append((question, publication.unique))
+                // §8.1: a question of type ANY. Another program, which may begin just now, must not get the answer instead.
+                probes.append((DNSQuestion(publication.name, .any), publication.unique))
                 publication.phase = .probing(sent + 1)
                 publication.next = now + MulticastRules.probeInterval
                 publications[id] = publication
@@ -436,13 +434,14 @@ extension LinkMachine {
         publication.phase = isLast ? .settled : .announcing(sent)
         publication.next = isLast ? nil : now + .seconds(1 << (sent - 1))
         publications[id] = publication
-        for record in publication.records { owned.noteMulticast(record, now: now) }
-        multicast(PacketComposer.responses(publication.records), now: now)
+        let records = owned.completed(publication.records)
+        for record in records { owned.noteMulticast(record, now: now) }
+        multicast(PacketComposer.responses(records), now: now)
     }
 
     /// §10.1: the same records with a time to live of zero.
     private mutating func sendGoodbye(_ records: [DNSRecord], now: DiscoveryTime) {
-        multicast(PacketComposer.responses(records.map { $0.withTimeToLive(0) }), now: now)
+        multicast(PacketComposer.responses(owned.completed(records.map { $0.withTimeToLive(0) })), now: now)
     }
 
     /// Begins to answer with the record.

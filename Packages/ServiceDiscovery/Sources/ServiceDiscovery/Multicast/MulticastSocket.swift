@@ -13,7 +13,7 @@ final class MulticastSocket: Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/system``, with `errno`.
     convenience init(family: CInt, loop: EventLoop) throws(ServiceDiscoveryError) {
-        let descriptor = netkit_multicast_open(family, MulticastRules.port, 1)
+        let descriptor = netkit_multicast_open(family, MulticastRules.port)
         guard descriptor >= 0 else { throw ServiceDiscoveryError(errno: errno) }
         self.init(family: family, at: WaitPoint(descriptor: descriptor, ownership: .owned, loop: loop))
     }
@@ -31,12 +31,10 @@ final class MulticastSocket: Sendable {
         _ = point.withDescriptor { netkit_multicast_limit_to_host($0, family) }
     }
 
-    /// Whether no other socket uses the port. Only then do unicast packets to this host reach this process (RFC 6762
-    /// §15.1).
-    static var isPortFree: Bool {
-        let descriptor = netkit_multicast_open(AF_INET, MulticastRules.port, 0)
-        if descriptor >= 0 { Glibc.close(descriptor) }
-        return descriptor >= 0
+    /// Whether this process has the only sockets on the port, one of each family. Only then do unicast packets to this host reach it (RFC 6762
+    /// §15.1). A socket that does not share the port would tell as well, but others could not open theirs meanwhile.
+    static var isAlone: Bool {
+        [AF_INET, AF_INET6].allSatisfy { (0...1).contains(netkit_multicast_users($0, MulticastRules.port)) }
     }
 
     func close() {
@@ -50,7 +48,8 @@ final class MulticastSocket: Sendable {
                 // Leaving fails if the interface is gone, together with its membership.
                 for old in joined.subtracting(interfaces) { netkit_multicast_join(descriptor, family, old, 1) }
                 var members = joined.intersection(interfaces)
-                for new in interfaces.subtracting(joined)
+                // For IPv4, Linux lets a socket join on 20 interfaces (net.ipv4.igmp_max_memberships): those that were there first.
+                for new in interfaces.subtracting(joined).sorted()
                 where netkit_multicast_join(descriptor, family, new, 0) == 0 || errno == EADDRINUSE {
                     members.insert(new)
                 }
@@ -180,6 +179,8 @@ struct EchoFilter {
     }
 
     private var sent: [Sent] = []
+    /// Whether another program on this machine has used the port. Unicast packets may reach it instead (RFC 6762 §15.1).
+    private(set) var hasOthers = false
 
     mutating func noteSent(_ bytes: [UInt8], now: DiscoveryTime) {
         sent.removeAll { $0.until <= now || !($0.v4 || $0.v6) }
@@ -187,14 +188,17 @@ struct EchoFilter {
         sent.append(Sent(bytes: bytes, v4: true, v6: true, until: now + Self.memory))
     }
 
-    /// Takes the packet for an echo if it is one: once for each family and sent packet. Returns whether it is.
-    mutating func takeEcho(_ bytes: [UInt8], from address: IPAddress, now: DiscoveryTime) -> Bool {
-        let isV4 = address.family == .v4
+    /// Takes the packet, which has an own address, for an echo if it is one: once for each family and sent packet. Returns whether it is.
+    mutating func takeEcho(_ datagram: Datagram, now: DiscoveryTime) -> Bool {
+        let isV4 = datagram.source.family == .v4
         guard
             let index = sent.firstIndex(where: {
-                (isV4 ? $0.v4 : $0.v6) && $0.until > now && $0.bytes == bytes
+                (isV4 ? $0.v4 : $0.v6) && $0.until > now && $0.bytes == datagram.bytes
             })
-        else { return false }
+        else {
+            if datagram.sourcePort == MulticastRules.port { hasOthers = true }
+            return false
+        }
         if isV4 { sent[index].v4 = false } else { sent[index].v6 = false }
         return true
     }

@@ -40,6 +40,17 @@ struct OwnedRecords {
         return part
     }
 
+    /// The records, and after them the other own ones of their sets: the cache-flush bit says that a packet has the whole set, also if several
+    /// publications have parts of it (RFC 6762 §10.2).
+    func completed(_ records: [DNSRecord]) -> [DNSRecord] {
+        let sets = Set(records.filter(\.isUnique).map(\.key))
+        var names: Set<DNSName> = []
+        let whole = records.filter { $0.isUnique && names.insert($0.name).inserted }.flatMap {
+            self.records(of: $0.name)
+        }
+        return (records + whole.filter { $0.isUnique && sets.contains($0.key) }).distinct
+    }
+
     /// An NSEC record with the types that the name has, if the whole name belongs to this host.
     func denial(of name: DNSName) -> DNSRecord? {
         OwnedName(name, records(of: name)).denial

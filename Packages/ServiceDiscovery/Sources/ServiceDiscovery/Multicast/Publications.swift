@@ -22,6 +22,9 @@ struct Publication {
 
     var records: [DNSRecord] { unique + shared }
 
+    /// The name that another host may claim as well; nil without unique records.
+    var contestedName: DNSName? { unique.isEmpty ? nil : name }
+
     /// Whether questions are answered with these records.
     var isLive: Bool {
         switch phase {
@@ -45,7 +48,7 @@ struct Publication {
     }
 }
 
-/// The publications on one link, by number and by name, with the earliest time at which one has a step to perform.
+/// The publications on one link, by number and, if they have unique records, by name, with the earliest time at which one has a step to perform.
 struct Publications {
     private var byID: [Int: Publication] = [:]
     private var idsByName: [DNSName: Set<Int>] = [:]
@@ -58,18 +61,19 @@ struct Publications {
     /// The numbers of all publications, sorted.
     var ids: [Int] { byID.keys.sorted() }
 
-    /// The numbers of the publications with this name.
+    /// The numbers of the publications with this name and unique records: there are few, and the others have no conflicts.
     func ids(of name: DNSName) -> Set<Int> { idsByName[name] ?? [] }
 
     /// The publication with this number; nil to remove it.
     subscript(id: Int) -> Publication? {
         get { byID[id] }
         set {
-            if let old = byID[id], old.name != newValue?.name {
-                idsByName[old.name]?.remove(id)
-                if idsByName[old.name]?.isEmpty == true { idsByName[old.name] = nil }
+            let (old, new) = (byID[id]?.contestedName, newValue?.contestedName)
+            if let old, old != new {
+                idsByName[old]?.remove(id)
+                if idsByName[old]?.isEmpty == true { idsByName[old] = nil }
             }
-            if let newValue, byID[id]?.name != newValue.name { idsByName[newValue.name, default: []].insert(id) }
+            if let new, old != new { idsByName[new, default: []].insert(id) }
             byID[id] = newValue
             alarm.note(newValue?.next)
         }

@@ -54,6 +54,12 @@ struct RegistrationFunctionTests {
             #expect(service.process() == 0)
             #expect(engine.advertisements.first?.name == ComputerName.current)
         }
+        // A failure has the name that was tried.
+        try ServiceEnvironment.with(ScriptedEngine(refusing: ServiceDiscoveryError(.collision))) {
+            let service = try #require(register(nil))
+            service.process()
+            #expect(replies.take() == ["0 -65548 \(ComputerName.current) _http._tcp. local."])
+        }
     }
 
     /// A name that is taken is reported by the callback, also if this process has it.

@@ -137,6 +137,14 @@ struct SearchFunctionTests {
             engine.set([location], isPresent: false)
             resolver.process()
             #expect(replies.take() == ["0 1 0 \(name) desk.local. 81 [1, 97]"])
+            // A service that goes and returns has the TXT record of its return.
+            let other = DNSRecord(desk, timeToLive: 120, .srv(priority: 0, weight: 0, port: 81, target: host))
+            engine.set([other, text], isPresent: false)
+            engine.set([other])
+            #expect(!resolver.isReadable)
+            engine.set([DNSRecord(desk, timeToLive: 4_500, .txt([[0x62]]))])
+            resolver.process()
+            #expect(replies.take() == ["0 1 0 \(name) desk.local. 81 [1, 98]"])
         }
     }
 
@@ -216,6 +224,16 @@ struct SearchFunctionTests {
             // Waits for the timer.
             #expect(operation.process() == 0)
             #expect(replies.take() == ["0 0 -65568 desk.local. 1 1 [] 0"] && !operation.isReadable)
+            // With an error, an address has zeros: programs may look at its family first.
+            for (protocols, zeros) in [(DNSServiceProtocol(0), "0.0.0.0"), (1, "0.0.0.0"), (2, "::")] {
+                let addresses = FunctionReference {
+                    DNSServiceGetAddrInfo(
+                        $0, DNSServiceFlags(kDNSServiceFlagsTimeout), 0, protocols, "desk.local",
+                        FunctionReplies.address, replies.context)
+                }
+                #expect(addresses?.process() == 0)
+                #expect(replies.take() == ["0 0 -65568 desk.local. \(zeros) 0"])
+            }
         }
     }
 

@@ -38,6 +38,16 @@ import Testing
         #expect(network.sent.flatMap(\.message.questions).allSatisfy { !$0.wantsUnicast })
     }
 
+    /// Another program on this machine is noticed by its first packet; a resolver that does not share the port is none.
+    @Test(arguments: [(5353, false), (40_000, true)] as [(UInt16, Bool)])
+    func requestsNoUnicastBesideOthers(port: UInt16, wantsUnicast: Bool) throws {
+        let network = SimulatedNetwork(hosts: 1)
+        try network.inject(.query(DNSName("x.local")!, .a), to: 0, from: "10.0.0.1", port: port)
+        _ = try network.query(0, .http, .ptr)
+        network.run(for: .milliseconds(500))
+        #expect(network.sent.flatMap(\.message.questions).map(\.wantsUnicast) == [wantsUnicast])
+    }
+
     @Test func stopsWhenCancelled() throws {
         let network = SimulatedNetwork(hosts: 1)
         let one = try network.query(0, .http, .ptr)
