@@ -40,7 +40,9 @@ struct KeyDerivationTests {
         return encode(0x30, identifier, encode(0x30, Array(parameters.joined())))
     }
     private func pbkdf2(_ iterations: UInt32) -> [UInt8] {
-        let number = withUnsafeBytes(of: iterations.bigEndian) { Array($0) }
+        let octets = withUnsafeBytes(of: iterations.bigEndian) { Array($0) }.drop { $0 == 0 }
+        // DER permits a zero in front only if the number would be negative without it.
+        let number = (octets.first ?? 0x80) >= 0x80 ? [0] + octets : Array(octets)
         return algorithm(12, encode(4, [UInt8](repeating: 7, count: 8)), encode(2, number))
     }
     /// The cipher AES-256-CBC.
