@@ -381,29 +381,42 @@ struct SystemConfigurationTests {
         withExtendedLifetime(watch) {}
     }
 
-    /// Otherwise all connections of the loop would wait for the disk of one of the paths.
-    @Test func pathsAreWalkedOnAThreadForFiles() async throws {
+    /// A disk that does not answer costs its own path only: neither the connections of the loop nor the other paths wait for it.
+    @Test func eachPathIsWalkedByItself() async throws {
         let files = FileManager.default
         let folder = files.temporaryDirectory.appending(path: "cfnetwork-files-\(UUID())")
-        try files.createDirectory(at: folder, withIntermediateDirectories: true)
+        for name in ["slow", "quick"] {
+            try files.createDirectory(at: folder.appending(path: name), withIntermediateDirectories: true)
+        }
         defer { try? files.removeItem(at: folder) }
-        let threads = BlockingThreads(limit: 1)
+        /// A folder is one event, as a file is not.
+        func make(_ path: String) throws {
+            try files.createDirectory(at: folder.appending(path: path), withIntermediateDirectories: false)
+        }
+        let (slow, quick) = (BlockingThreads(limit: 1), BlockingThreads(limit: 1))
+        let (stream, reports) = AsyncStream<Void>.makeStream()
+        var iterator = stream.makeAsyncIterator()
+        let paths = ["slow", "quick"].map { folder.appending(path: "\($0)/new/file").path }
+        let watch = try FilesWatch(paths, threads: { $0 == paths[0] ? slow : quick }) { reports.yield() }
         let (isHeld, answer) = (OneShot<Void>(), OneShot<Void>())
-        threads.run(
+        slow.run(
             BlockingThreads.Work {
                 isHeld.provide(())
                 _ = try? answer.value()
             } refuse: { _ in
             })
         _ = try await isHeld.value()
-        let (stream, reports) = AsyncStream<Void>.makeStream()
-        var iterator = stream.makeAsyncIterator()
-        let watch = try FilesWatch([folder.appending(path: "new/file").path], threads: threads) { reports.yield() }
-        try files.createDirectory(at: folder.appending(path: "new"), withIntermediateDirectories: false)
-        while threads.queueCount == 0, !Task.isCancelled { await Task.yield() }
+        try make("slow/new")
+        while slow.queueCount == 0, !Task.isCancelled { await Task.yield() }
+        for path in ["quick/new", "quick/new/file"] {
+            try make(path)
+            #expect(await iterator.next() != nil)
+        }
+        #expect(slow.queueCount == 1)
         answer.provide(())
-        #expect(await iterator.next() != nil)
-        try Data().write(to: folder.appending(path: "new/file"))
+        // Once more, because of what has happened since, however much that is.
+        for _ in 0..<2 { #expect(await iterator.next() != nil) }
+        try make("slow/new/file")
         #expect(await iterator.next() != nil)
         withExtendedLifetime(watch) {}
     }

@@ -61,7 +61,7 @@ public final class HTTPServerExchange: @unchecked Sendable {
 
     /// Admits the calls.
     let use = CallGate()
-    private let carrier: any ServerCarrier
+    let carrier: any ServerCarrier
     private var answer = Answer.none
     private let progress = Locked(Progress())
     /// The permit of a long-lived connection, until the handler ends. In a lock, since a call may still be in progress then.

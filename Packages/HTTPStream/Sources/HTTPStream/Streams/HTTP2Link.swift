@@ -86,6 +86,9 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     /// The error that has ended the connection; nil while it lasts.
     var error: StreamError? { state.withLock { $0.core.error } }
 
+    /// The size of the memory of the input; 0 while the connection has no messages.
+    var inputSize: Int { state.withLock { $0.buffer.count } }
+
     /// Looks at the core, without consequences.
     func withCore<Result: Sendable, Failure: Error>(
         _ body: (borrowing Core) throws(Failure) -> Result
