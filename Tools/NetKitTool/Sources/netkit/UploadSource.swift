@@ -75,7 +75,7 @@ struct UploadSource {
 
     /// The number of bytes of the file besides CR, LF and NUL.
     private func lengthWithoutLineEnds() throws -> Int64 {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw UploadSource.failure(path) }
         defer { close(descriptor) }
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
@@ -151,7 +151,7 @@ struct UploadSource {
     }
 
     private static func isEmpty(_ path: String) -> Bool {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
         var byte: UInt8 = 0
