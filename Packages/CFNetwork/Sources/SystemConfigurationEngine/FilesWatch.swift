@@ -23,6 +23,8 @@ final class FilesWatch: Sendable {
         var places: [Place]
         /// All watches of the kernel.
         var watches: Set<CInt> = []
+        /// Whether the first walks are over, or have taken too long.
+        var hasBegun = false
     }
 
     /// The links of a path that are followed, as by the kernel (path_resolution(7)).
@@ -54,7 +56,10 @@ final class FilesWatch: Sendable {
         point = WaitPoint(descriptor: descriptor, ownership: .owned)
         let walks = paths.indices.map { index in
             let isOver = OneShot<Void>()
-            walk(index) { isOver.provide(()) }
+            walk(index) { [weak self] in
+                isOver.provide(())
+                self?.reportIfLate()
+            }
             return isOver
         }
         let deadline = Moment.now + BlockingThreads.fileTimeout
@@ -62,6 +67,7 @@ final class FilesWatch: Sendable {
             // A path whose disk has not answered is watched once it does.
             do throws(WaitError) { try walk.value(until: deadline) } catch {}
         }
+        state.withLock { $0.hasBegun = true }
         // The task holds the watch weakly between events: releasing the watch ends the task.
         Task(executorPreference: EventLoop.shared) { [weak self, point] in
             guard point.enter(.reader) == .entered else { return }
@@ -76,6 +82,11 @@ final class FilesWatch: Sendable {
     deinit { point.close() }
 
     private func reportOnLoop() { EventLoop.shared.execute(report) }
+
+    /// Reports the end of a first walk that nothing has waited for.
+    private func reportIfLate() {
+        if state.withLock({ $0.hasBegun }) { reportOnLoop() }
+    }
 
     // MARK: Walks
 
@@ -95,8 +106,12 @@ final class FilesWatch: Sendable {
             arm(index)
             endWalk(index, completion)
         } refuse: { [self] _ in
-            // Without a thread, the next change shows what is there.
-            endWalk(index, completion)
+            // Without a thread, the path is walked later.
+            completion()
+            EventLoop.shared.schedule(at: .now + .seconds(1)) { [weak self] in
+                guard let self else { return }
+                beginWalk(index, then: reportOnLoop)
+            }
         }
         threads(paths[index]).run(work)
     }

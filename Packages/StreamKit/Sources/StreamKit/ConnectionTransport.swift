@@ -5,7 +5,8 @@ internal import HostResolver
 ///
 /// Every call enters and leaves the connection, so that its descriptor cannot be closed or reused during a call.
 extension Connection: StreamTransport {
-    var waitPoint: WaitPoint { pointToWaitOrRetry(.reader) }
+    /// That of both halves: after the end of one, callers still wait for the other.
+    var waitPoint: WaitPoint { pointToWait(.reader) ?? pointToWait(.writer) ?? signalledPoint() }
 
     var loop: EventLoop { point.loop }
 

@@ -24,6 +24,8 @@ package final class TunnelTransport: StreamTransport {
 
     /// The most bytes that one read of the conversation takes, even if the machine asks for more.
     static let maximumRead = 16 << 10
+    /// The most reads of one call.
+    private static let maximumReads = 16
 
     private let lower: Engine
     private let state: Locked<State>
@@ -102,6 +104,7 @@ package final class TunnelTransport: StreamTransport {
             state.workPoint = nil
         }
         if let interest = try send(&state) { return .wouldBlock(interest) }
+        var reads = 0
         while true {
             let action =
                 if let limit = state.wanted { TunnelAction.receive(upTo: limit) } else { try state.machine.next() }
@@ -119,7 +122,8 @@ package final class TunnelTransport: StreamTransport {
                 case .moved(let count):
                     state.wanted = nil
                     try state.machine.receive(Array(buffer[..<count]))
-                    if lower.waitPoint.loop.isShareSpent {
+                    reads += 1
+                    if reads == TunnelTransport.maximumReads || lower.waitPoint.loop.isShareSpent {
                         // A proxy can send much that leads nowhere.
                         lower.waitPoint.signalNextTurn(.readable)
                         return .wouldBlock(.readable)

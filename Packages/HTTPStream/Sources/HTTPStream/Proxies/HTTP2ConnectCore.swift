@@ -21,8 +21,14 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
     /// The request that waits until the proxy allows a stream.
     private var queued: HTTPRequest?
     private var response: HTTPResponse?
+    /// Whether the proxy has established the tunnel.
+    private var isEstablished = false
+    /// Whether the bytes of the target are complete.
+    private var hasEnded = false
     /// Why nothing more can be sent on the stream.
-    private var failure: StreamError?
+    private(set) var failure: StreamError?
+    /// Why nothing more can be received from the layer below.
+    private var readFailure: StreamError?
     /// Whether bytes were not taken, and may not be sent since.
     private(set) var isFull = false
     /// Whether the end of the bytes to the target has been sent.
@@ -51,7 +57,7 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
     /// Sends a request on a stream of its own, at once or when the proxy allows one.
     mutating func request(_ request: HTTPRequest, now: Moment) throws(StreamError) {
         if let stream { machine.close(stream, now: elapsed(now)) }
-        (stream, response, failure, queued) = (nil, nil, nil, nil)
+        (stream, response, failure, queued, hasEnded) = (nil, nil, nil, nil, false)
         if let failure = machine.failure { throw .tunnelFailed(proxy, failure) }
         var head = request
         head.fields.removeConnectionFields()
@@ -80,9 +86,11 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
     private mutating func takeEvents(now: Moment) {
         while let event = machine.nextEvent() {
             switch event {
-            case .response(stream, let head): response = head
-            case .reset(stream, let failure): fail(.tunnelReset(proxy, failure, ECONNRESET))
-            case .sendingStopped(stream, let failure): fail(.tunnelReset(proxy, failure, EPIPE))
+            case .response(stream, let head):
+                response = head
+                isEstablished = head.status.kind == .successful
+            case .ended(stream): hasEnded = true
+            case .reset(stream, let failure), .sendingStopped(stream, let failure): fail(failure)
             case .room:
                 guard let queued else { continue }
                 do throws(StreamError) { try request(queued, now: now) } catch { fail(error) }
@@ -94,11 +102,29 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
         noteRoom()
     }
 
+    /// Notes that nothing more can be received.
+    mutating func failToRead(_ error: StreamError) {
+        readFailure = error
+        fail(error)
+    }
+
+    private mutating func fail(_ failure: HTTP2StreamFailure) {
+        switch failure.cause {
+        case .violation(let error), .connection(let error): fail(.tunnelFailed(proxy, error))
+        case .peer, .goAway: fail(.tunnelReset(proxy, failure))
+        }
+    }
+
     private mutating func fail(_ error: StreamError) {
-        failure = failure ?? error
+        failure = failure ?? lost(error)
         queued = nil
         // A writer learns of it when it writes.
         isFull = false
+    }
+
+    /// The error of a tunnel that has ended early is that of a connection of TCP, so that what was received before can be read.
+    private func lost(_ error: StreamError) -> StreamError {
+        isEstablished ? .tunnelLost(proxy, hasEnded ? EPIPE : ECONNRESET, error) : error
     }
 
     /// Notes whether bytes can be sent again that were not taken.
@@ -117,7 +143,12 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
         // It makes room for more.
         defer { noteRoom() }
         while machine.outputCount > 0 {
-            let attempt = try machine.withOutput { (bytes) throws(StreamError) in try lower.tryWrite(bytes) }
+            let attempt: Attempt
+            do throws(StreamError) {
+                attempt = try machine.withOutput { (bytes) throws(StreamError) in try lower.tryWrite(bytes) }
+            } catch {
+                throw hasEnded ? lost(error) : error
+            }
             switch attempt {
             case .moved(let count): machine.didWrite(count)
             case .wouldBlock(let interest): return interest
@@ -163,9 +194,11 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
         }
         switch outcome {
         case .bytes(let count): return .moved(count)
-        case .blocked: return .wouldBlock(.readable)
+        case .blocked:
+            if let readFailure { throw readFailure }
+            return .wouldBlock(.readable)
         case .ended: return .ended
-        case .reset(let reset): throw failure ?? .tunnelReset(proxy, reset, ECONNRESET)
+        case .reset: throw failure ?? .closed
         }
     }
 
@@ -183,30 +216,39 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
         }
     }
 
-    /// Ends the connection with the bytes of both sides. The stream is not reset, since the proxy could drop what it has not passed on.
-    mutating func close(now: Moment) {
+    /// Ends the connection with the bytes of both sides. The stream is not reset, since the proxy could drop what it has not passed on. Returns
+    /// whether the proxy has still to receive them.
+    mutating func close(now: Moment) -> Bool {
         if !hasFinished { _ = try? send(RawSpan(), endsHere: true, now: now) }
         machine.shutDown(now: elapsed(now))
+        return hasFinished && failure == nil
     }
 
     private func elapsed(_ now: Moment) -> Duration { start.duration(to: now) }
 }
 
 extension StreamError {
-    /// The proxy has ended the stream of a tunnel, or of a request for one. As for a connection of TCP, what was received before can be read.
+    /// A tunnel has ended early.
     ///
     /// - Parameter number: `EPIPE` if the bytes of the target are complete, otherwise `ECONNRESET`.
-    fileprivate static func tunnelReset(_ proxy: String, _ failure: HTTP2StreamFailure, _ number: CInt) -> StreamError {
-        if case .connection(let error) = failure.cause { return tunnelFailed(proxy, error) }
-        return StreamError(
+    fileprivate static func tunnelLost(_ proxy: String, _ number: CInt, _ cause: StreamError) -> StreamError {
+        StreamError(
             posix: number,
-            Sentence("proxy.reset", "The proxy %1 ended the tunnel: %2.", proxy, "\(failure.code)"),
+            Sentence("proxy.lost", "The tunnel through the proxy %1 has ended: %2", proxy, cause.description),
+            underlying: cause)
+    }
+
+    /// The proxy has ended the stream of a request.
+    fileprivate static func tunnelReset(_ proxy: String, _ failure: HTTP2StreamFailure) -> StreamError {
+        .proxy(
+            .tunnelConnectionFailure,
+            Sentence("proxy.reset", "The proxy %1 reset the stream: %2.", proxy, "\(failure.code)"),
             underlying: http2(failure))
     }
 
     /// The connection with a proxy has failed.
     fileprivate static func tunnelFailed(_ proxy: String, _ error: HTTP2Error) -> StreamError {
-        if error.code == .noError { return tunnelClosed(proxy, "without a response") }
+        if error.code == .noError { return tunnelClosed(proxy, "before the end of the stream") }
         return .proxy(
             .unexpectedResponseToConnect,
             Sentence("proxy.http2Failed", "The HTTP/2 connection with the proxy %1 failed: %2.", proxy, "\(error)"),

@@ -11,6 +11,8 @@ final class HTTP2ConnectLayer: StreamTransport {
     static let readSize = 16 * 1024
     /// The most reads of one call: a proxy can send much that carries nothing.
     private static let maximumReads = 4
+    /// The longest time for which a closed connection waits for the proxy.
+    private static let lingerTime = Duration.seconds(2)
 
     private let connection: HTTP2ConnectConnection
     private let lower: any StreamTransport
@@ -25,28 +27,43 @@ final class HTTP2ConnectLayer: StreamTransport {
 
     var waitPoint: WaitPoint { lower.waitPoint }
 
+    /// What one call has received.
+    private struct Share {
+        var reads = 0
+        var isSpent = false
+    }
+
+    /// Uses the core, and then wakes the other half, for which something may have been received.
+    ///
     /// The layer below may signal clients that are called at once, and use this transport.
     private func withCore<Result: Sendable>(
-        _ body: (inout HTTP2ConnectCore) throws(StreamError) -> Result
+        _ body: (inout HTTP2ConnectCore, inout Share) throws(StreamError) -> Result
     ) throws(StreamError) -> Result {
-        try DirectTarget.delayingCalls { () throws(StreamError) in
+        var share = Share()
+        defer {
+            if share.isSpent {
+                waitPoint.signalNextTurn([.readable, .writable])
+            } else if share.reads > 0 {
+                waitPoint.signal([.readable, .writable])
+            }
+        }
+        return try DirectTarget.delayingCalls { () throws(StreamError) in
             try connection.core.withLock { (core) throws(StreamError) in
                 defer { setTimer(core.nextDeadline) }
-                return try body(&core)
+                return try body(&core, &share)
             }
         }
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try withCore { (core) throws(StreamError) in
-            var reads = 0
+        try withCore { (core, share) throws(StreamError) in
             while true {
                 let attempt = try core.read(into: &buffer, now: .now)
                 // Credit for what was read. A failed write does not lose what the proxy has sent before.
                 let blocked = (try? core.write(to: lower)) ?? nil
                 guard case .wouldBlock = attempt else { return attempt }
                 if let blocked, core.isOutputFull { return .wouldBlock(blocked) }
-                if let interest = try receive(&core, &reads) { return .wouldBlock(interest.union(blocked ?? [])) }
+                if let interest = try receive(&core, &share) { return .wouldBlock(interest.union(blocked ?? [])) }
             }
         }
     }
@@ -60,46 +77,47 @@ final class HTTP2ConnectLayer: StreamTransport {
     }
 
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        try withCore { (core) throws(StreamError) in
-            var reads = 0
+        try withCore { (core, share) throws(StreamError) in
             while true {
+                if let failure = core.failure { throw failure }
                 // Otherwise the output would grow.
                 if let interest = try core.write(to: lower) { return .wouldBlock(interest) }
                 if let count = try core.send(bytes, endsHere: false, now: .now) {
                     _ = try core.write(to: lower)
                     return .moved(count)
                 }
-                if let interest = try receive(&core, &reads) { return .wouldBlock(interest) }
+                if let interest = try receive(&core, &share) { return .wouldBlock(interest) }
             }
         }
     }
 
     func writability() throws(StreamError) -> Attempt {
-        try withCore { (core) throws(StreamError) in
-            var reads = 0
+        try withCore { (core, share) throws(StreamError) in
             while true {
+                // The call that writes throws the error.
+                if core.failure != nil { return .moved(1) }
                 if let interest = try core.write(to: lower) { return .wouldBlock(interest) }
                 if !core.isFull { return .moved(1) }
-                if let interest = try receive(&core, &reads) { return .wouldBlock(interest) }
+                if let interest = try receive(&core, &share) { return .wouldBlock(interest) }
             }
         }
     }
 
     func tryFlush() throws(StreamError) -> Attempt {
-        try withCore { (core) throws(StreamError) in
+        try withCore { (core, share) throws(StreamError) in
             if let interest = try core.write(to: lower) { return .wouldBlock(interest) }
             return try lower.tryFlush()
         }
     }
 
     func tryFinish() throws(StreamError) -> Attempt {
-        try withCore { (core) throws(StreamError) in
-            var reads = 0
+        try withCore { (core, share) throws(StreamError) in
             while true {
+                if let failure = core.failure { throw failure }
                 if let interest = try core.write(to: lower) { return .wouldBlock(interest) }
                 if core.hasFinished { return try lower.tryFlush() }
                 if try core.send(RawSpan(), endsHere: true, now: .now) == nil,
-                    let interest = try receive(&core, &reads)
+                    let interest = try receive(&core, &share)
                 {
                     return .wouldBlock(interest)
                 }
@@ -108,12 +126,31 @@ final class HTTP2ConnectLayer: StreamTransport {
     }
 
     func close() {
-        try? withCore { (core) throws(StreamError) in
-            core.close(now: .now)
-            _ = try core.write(to: lower)
-        }
         timer.withLock { $0?.cancel() }
-        lower.close()
+        let lingers = try? withCore { (core, _) throws(StreamError) in
+            let lingers = core.close(now: .now)
+            return try core.write(to: lower) == nil && lingers
+        }
+        if lingers == true { linger() } else { lower.close() }
+    }
+
+    /// Lets the proxy receive what was written: a connection that is closed while the proxy still sends, such as credit, is reset.
+    private func linger() {
+        Task(executorPreference: lower.loop) { [lower] in
+            let pair = StreamPair(transport: lower)
+            defer { pair.close() }
+            let end = Moment.now + HTTP2ConnectLayer.lingerTime
+            do throws(StreamError) {
+                try pair.open()
+                try await pair.output.finish()
+                while true {
+                    let rest = Moment.now.duration(to: end)
+                    if rest <= .zero { return }
+                    try pair.set(.readTimeout, to: rest)
+                    if try await pair.input.read(upTo: HTTP2ConnectLayer.readSize).isEmpty { return }
+                }
+            } catch {}
+        }
     }
 
     func property(named name: String) -> (any Sendable)? { lower.property(named: name) }
@@ -122,25 +159,23 @@ final class HTTP2ConnectLayer: StreamTransport {
         try lower.setProperty(value, named: name)
     }
 
-    /// Receives what the proxy has sent, and wakes the other half, for which it may be. Returns the interest to wait for if there is nothing, or
-    /// the share of the call is spent.
-    private func receive(_ core: inout HTTP2ConnectCore, _ reads: inout Int) throws(StreamError) -> Interest? {
-        if reads == HTTP2ConnectLayer.maximumReads || (reads > 0 && waitPoint.loop.isShareSpent) {
-            waitPoint.signalNextTurn([.readable, .writable])
+    /// Receives what the proxy has sent. Returns the interest to wait for if there is nothing, or the share of the call is spent.
+    private func receive(_ core: inout HTTP2ConnectCore, _ share: inout Share) throws(StreamError) -> Interest? {
+        if share.reads == HTTP2ConnectLayer.maximumReads || (share.reads > 0 && waitPoint.loop.isShareSpent) {
+            share.isSpent = true
             return .readable
         }
-        reads += 1
         var buffer = [UInt8](repeating: 0, count: HTTP2ConnectLayer.readSize)
         var span = buffer.mutableSpan
         var memory = span.mutableBytes
-        let count: Int
-        switch try lower.tryRead(into: &memory) {
-        case .moved(let moved): count = moved
-        case .ended: count = 0
-        case .wouldBlock(let interest): return interest
+        do throws(StreamError) {
+            let attempt = try lower.tryRead(into: &memory)
+            if case .wouldBlock(let interest) = attempt { return interest }
+            core.receive(buffer.span.bytes.extracting(first: attempt.moved), now: .now)
+        } catch {
+            core.failToRead(error)
         }
-        core.receive(buffer.span.bytes.extracting(first: count), now: .now)
-        waitPoint.signal([.readable, .writable])
+        share.reads += 1
         return nil
     }
 
@@ -156,10 +191,17 @@ final class HTTP2ConnectLayer: StreamTransport {
     }
 
     private func act() {
-        try? withCore { (core) throws(StreamError) in
+        try? withCore { (core, share) throws(StreamError) in
+            // What has arrived comes first: this thread may be late.
+            while try receive(&core, &share) == nil {}
             core.act(now: .now)
             _ = try core.write(to: lower)
         }
         waitPoint.signal([.readable, .writable])
     }
+}
+
+extension Attempt {
+    /// The number of bytes transferred, 0 at the end.
+    fileprivate var moved: Int { if case .moved(let count) = self { count } else { 0 } }
 }

@@ -167,6 +167,50 @@ import Testing
         far.close()
     }
 
+    /// A proxy that says nothing.
+    private struct OpenDoor: StreamProxy {
+        struct Machine: TunnelMachine {
+            var refusal: TunnelRefusal? { nil }
+
+            func next() throws(StreamError) -> TunnelAction { .established("open") }
+
+            func receive(_ bytes: [UInt8]) throws(StreamError) {}
+
+            func receiveEnd() throws(StreamError) {}
+        }
+
+        let port: UInt16
+        let kind = "door"
+        let host = "127.0.0.1"
+
+        func machine(for target: TunnelTarget) throws(StreamError) -> any TunnelMachine { Machine() }
+    }
+
+    @Test("a writer whose peer has ended its own bytes waits without occupying the loop") func writerAfterTheEnd()
+        async throws
+    {
+        let server = try Listener(.ip(.v4(.loopback), port: 0))
+        let proxy = OpenDoor(port: try #require(server.address.port))
+        let pair = StreamPair(host: "www.test", port: 80, properties: properties(ProxyRoute(proxy)))
+        try pair.open()
+        let far = StreamPair(descriptor: try await onThread { try server.accept() }, ownership: .owned)
+        try far.open()
+        try await far.output.finish()
+        #expect(try await pair.input.read(upTo: 1) == [])
+        let size = 16 << 20
+        let loop = pair.output.waitPoint.loop
+        let writing = Task(executorPreference: loop) {
+            try await pair.output.writeAll([UInt8](repeating: 7, count: size))
+            try await pair.output.finish()
+        }
+        // The loop goes on with other work, although the writer cannot.
+        for _ in 0..<100 { await withCheckedContinuation { waiter in loop.execute { waiter.resume() } } }
+        #expect(try await far.input.readAll(limit: size).count == size)
+        try await writing.value
+        pair.close()
+        far.close()
+    }
+
     @Test("opening is a value: its steps wait for nothing, and the lookup's time is limited")
     func stepsByHand() throws {
         let route = ProxyRoute(SOCKSProxy(host: "127.0.0.1", port: 1, resolvesNamesHere: true))
