@@ -8,13 +8,13 @@
 
 #define SET(level, name, value) (setsockopt(descriptor, level, name, &(int){value}, sizeof(int)) == 0)
 
-int netkit_multicast_open(int family, uint16_t port, int shares) {
+int netkit_multicast_open(int family, uint16_t port) {
     int descriptor = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -1;
-    int good = !shares || SET(SOL_SOCKET, SO_REUSEADDR, 1);
+    int good = SET(SOL_SOCKET, SO_REUSEADDR, 1);
     // For programs of the same user, this option alone allows sharing; for different users, the former. Old kernels
     // lack it.
-    if (shares) (void)SET(SOL_SOCKET, SO_REUSEPORT, 1);
+    (void)SET(SOL_SOCKET, SO_REUSEPORT, 1);
     struct sockaddr_storage address;
     memset(&address, 0, sizeof address);
     socklen_t length;

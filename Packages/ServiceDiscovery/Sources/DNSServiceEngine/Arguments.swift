@@ -64,8 +64,7 @@ struct ServiceFailure: Error {
             case .unsupported: kDNSServiceErr_Unsupported
             case .daemonUnavailable: kDNSServiceErr_ServiceNotRunning
             case .limitReached: kDNSServiceErr_Refused
-            case .system where [EMFILE, ENFILE, ENOMEM].contains(CInt(truncatingIfNeeded: error.number)):
-                kDNSServiceErr_NoMemory
+            case .system where error.isScarcity: kDNSServiceErr_NoMemory
             default: kDNSServiceErr_Unknown
             }
         self.init(number)

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 // A datagram socket of AF_INET or AF_INET6 for multicast DNS: bound to the port on all addresses, with the interface of
-// each packet, hop limit 255, and loopback of its own packets. With `shares`, other sockets may use the port as well.
+// each packet, hop limit 255, and loopback of its own packets. Other sockets may use the port as well.
 // Returns -1 with errno on failure.
-int netkit_multicast_open(int family, uint16_t port, int shares);
+int netkit_multicast_open(int family, uint16_t port);
 
 // Limits packets to the group to this machine. Returns 0, or -1 with errno.
 int netkit_multicast_limit_to_host(int descriptor, int family);

@@ -40,7 +40,9 @@ public final class EmbeddedEngine: Sendable {
         let sockets: [MulticastSocket]
         let monitor: NetworkMonitor?
         let changes: Subscription?
-        let receivesUnicast: Bool
+
+        /// Whether other sockets of this machine use the port as well.
+        var isPortShared: Bool { PortUse.isShared(beside: Set(sockets.compactMap(\.inode))) }
     }
 
     private let names: Set<String>?
@@ -252,9 +254,21 @@ extension EmbeddedEngine: RecordEngine {
         state.timerTime = time
         state.timer = time.map { time in
             loop.schedule(at: Moment(time)) { [weak self] in
-                self?.perform { state in if state.timerTime == time { state.timerTime = nil } }
+                self?.perform { state in
+                    if state.timerTime == time { state.timerTime = nil }
+                    Self.lookAtPort(&state)
+                }
             }
         }
+    }
+
+    /// Looks, before questions are sent, whether another program uses the port by now. From then on, until the sockets are closed, no
+    /// unicast response is requested.
+    private static func lookAtPort(_ state: inout State) {
+        guard let transport = state.transport, state.machine.receivesUnicast, state.machine.hasQuestionsDue(.now) else {
+            return
+        }
+        state.machine.receivesUnicast = !transport.isPortShared
     }
 }
 
@@ -263,23 +277,15 @@ extension EmbeddedEngine: RecordEngine {
 extension EmbeddedEngine {
     private func open(_ state: inout State) throws(ServiceDiscoveryError) {
         guard state.transport == nil else { return }
-        let receivesUnicast = MulticastSocket.isPortFree
-        var sockets: [MulticastSocket] = []
-        var failure: ServiceDiscoveryError?
-        for family in [AF_INET, AF_INET6] {
-            // A machine may lack one of the two families.
-            do throws(ServiceDiscoveryError) {
-                sockets.append(try MulticastSocket(family: family, loop: loop))
-            } catch {
-                failure = error
-            }
+        let sockets = try SocketOpening.sockets(of: [AF_INET, AF_INET6]) { family throws(ServiceDiscoveryError) in
+            try MulticastSocket(family: family, loop: loop)
         }
-        if let failure, sockets.isEmpty || failure.isScarcity { throw failure }
         let monitor = try Self.makeMonitor()
         let links = try InterfaceList.links(names: names)
         let changes = monitor?.observe(on: .loop(loop)) { [weak self] _ in self?.refresh() }
-        state.transport = Transport(
-            sockets: sockets, monitor: monitor, changes: changes, receivesUnicast: receivesUnicast)
+        let transport = Transport(sockets: sockets, monitor: monitor, changes: changes)
+        state.machine.receivesUnicast = !transport.isPortShared
+        state.transport = transport
         use(links, &state)
         let limit = limits.packetSize
         for socket in sockets {
@@ -323,8 +329,6 @@ extension EmbeddedEngine {
 
     private func use(_ links: [MulticastLink], _ state: inout State) {
         guard let transport = state.transport else { return }
-        var links = links
-        for index in links.indices { links[index].receivesUnicast = transport.receivesUnicast }
         for socket in transport.sockets {
             let members = links.filter { link in
                 link.addresses.contains { ($0.address.family == .v4) == (socket.family == AF_INET) }

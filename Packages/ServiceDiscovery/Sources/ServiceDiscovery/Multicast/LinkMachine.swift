@@ -13,6 +13,8 @@ struct LinkMachine {
     var link: MulticastLink
     /// With those of the host's other interfaces, which may be on the same link.
     var hostAddresses = HostAddresses()
+    /// See ``DiscoveryMachine/receivesUnicast``.
+    var receivesUnicast = true
     private let limits: EngineLimits
     private var random: DelayRandom
     private(set) var counts = EngineStatistics()
@@ -48,6 +50,8 @@ struct LinkMachine {
         [publications.deadline, questions.deadline, pending.deadline, held.deadline, cache.deadline]
             .compactMap { $0 }.min()
     }
+
+    func hasQuestionsDue(_ now: DiscoveryTime) -> Bool { questions.isDue(now) }
 
     func isDue(_ now: DiscoveryTime) -> Bool { deadline.map { $0 <= now } ?? false }
 
@@ -250,7 +254,9 @@ extension LinkMachine {
             if cache.hasUniqueAnswer(key) { question.next = nil }
             if question.isDue(now) {
                 // §5.4: a unicast response is requested only by the first query.
-                due.append(DNSQuestion(key.name, key.type, recordClass: isFirst ? link.unicastClass : 1))
+                let wantsUnicast = isFirst && receivesUnicast
+                due.append(
+                    DNSQuestion(key.name, key.type, recordClass: wantsUnicast ? 1 | DNSQuestion.unicastWanted : 1))
                 // A record near its end is not listed, so that its owner answers.
                 known += cache.knownAnswers(key, now: now)
                 question.noteSent(now)
@@ -406,9 +412,9 @@ extension LinkMachine {
             guard var publication = publications[id] else { continue }
             switch publication.phase {
             case .probing(let sent) where sent < MulticastRules.probeCount:
-                // §8.1: a question of type ANY.
-                let question = DNSQuestion(publication.name, .any, recordClass: link.unicastClass)
-                probes.append((question, publication.unique))
+                // §8.1: a question of type ANY. It departs from the standard's advice to request a unicast response: of several
+                // programs on this machine, only one would get that, and another one would take a name that is in use.
+                probes.append((DNSQuestion(publication.name, .any), publication.unique))
                 publication.phase = .probing(sent + 1)
                 publication.next = now + MulticastRules.probeInterval
                 publications[id] = publication

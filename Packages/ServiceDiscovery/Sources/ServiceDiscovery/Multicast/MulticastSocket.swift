@@ -13,7 +13,7 @@ final class MulticastSocket: Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/system``, with `errno`.
     convenience init(family: CInt, loop: EventLoop) throws(ServiceDiscoveryError) {
-        let descriptor = netkit_multicast_open(family, MulticastRules.port, 1)
+        let descriptor = netkit_multicast_open(family, MulticastRules.port)
         guard descriptor >= 0 else { throw ServiceDiscoveryError(errno: errno) }
         self.init(family: family, at: WaitPoint(descriptor: descriptor, ownership: .owned, loop: loop))
     }
@@ -31,12 +31,13 @@ final class MulticastSocket: Sendable {
         _ = point.withDescriptor { netkit_multicast_limit_to_host($0, family) }
     }
 
-    /// Whether no other socket uses the port. Only then do unicast packets to this host reach this process (RFC 6762
-    /// §15.1).
-    static var isPortFree: Bool {
-        let descriptor = netkit_multicast_open(AF_INET, MulticastRules.port, 0)
-        if descriptor >= 0 { Glibc.close(descriptor) }
-        return descriptor >= 0
+    /// The number by which the kernel lists the socket; nil if it is closed.
+    var inode: UInt64? {
+        let number = point.withDescriptor { descriptor -> UInt64? in
+            var status = stat()
+            return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : nil
+        }
+        return number ?? nil
     }
 
     func close() {

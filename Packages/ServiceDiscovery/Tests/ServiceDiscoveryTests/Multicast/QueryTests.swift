@@ -38,6 +38,22 @@ import Testing
         #expect(network.sent.flatMap(\.message.questions).allSatisfy { !$0.wantsUnicast })
     }
 
+    /// Another program may begin to use the port at any time, before the first query of a question.
+    @Test func requestsNoUnicastOnceThePortIsShared() throws {
+        let network = SimulatedNetwork(hosts: 1)
+        _ = try network.query(0, .http, .ptr)
+        #expect(!network.hosts[0].machine.hasQuestionsDue(network.now))
+        #expect(network.hosts[0].machine.hasQuestionsDue(network.now + .milliseconds(120)))
+        network.hosts[0].machine.receivesUnicast = false
+        network.run(for: .seconds(5))
+        // A link that appears later as well.
+        network.hosts[0].machine.setLinks([], now: network.now)
+        network.hosts[0].machine.setLinks([network.hosts[0].link], now: network.now)
+        network.run(for: .seconds(5))
+        #expect(network.sent.count > 4)
+        #expect(network.sent.flatMap(\.message.questions).allSatisfy { !$0.wantsUnicast })
+    }
+
     @Test func stopsWhenCancelled() throws {
         let network = SimulatedNetwork(hosts: 1)
         let one = try network.query(0, .http, .ptr)
