@@ -37,9 +37,12 @@ public final class EmbeddedEngine: Sendable {
 
     /// The sockets and the interface monitor, which exist while an operation does.
     private struct Transport {
-        let sockets: [MulticastSocket]
+        /// Those of each family.
+        var families: [GroupSockets<MulticastSocket>]
         let monitor: NetworkMonitor?
         let changes: Subscription?
+
+        var sockets: [MulticastSocket] { families.flatMap(\.all) }
 
         /// Whether other sockets of this machine use the port as well.
         var isPortShared: Bool { PortUse.isShared(beside: Set(sockets.compactMap(\.inode))) }
@@ -231,7 +234,7 @@ extension EmbeddedEngine: RecordEngine {
         while true {
             switch state.machine.next(now: .now) {
             case .send(let transmission):
-                for socket in state.transport?.sockets ?? [] { socket.send(transmission) }
+                for family in state.transport?.families ?? [] { family.first.send(transmission) }
             case .report(let id, let event):
                 guard let sink = state.sinks[id]?.sink else { continue }
                 sink.receive(event, of: id)
@@ -277,27 +280,32 @@ extension EmbeddedEngine: RecordEngine {
 extension EmbeddedEngine {
     private func open(_ state: inout State) throws(ServiceDiscoveryError) {
         guard state.transport == nil else { return }
-        let sockets = try SocketOpening.sockets(of: [AF_INET, AF_INET6]) { family throws(ServiceDiscoveryError) in
-            try MulticastSocket(family: family, loop: loop)
-        }
+        let sockets = try SocketOpening.sockets(of: [AF_INET, AF_INET6], openSocket)
         let monitor = try Self.makeMonitor()
         let links = try InterfaceList.links(names: names)
         let changes = monitor?.observe(on: .loop(loop)) { [weak self] _ in self?.refresh() }
-        let transport = Transport(sockets: sockets, monitor: monitor, changes: changes)
+        let transport = Transport(families: sockets.map(GroupSockets.init), monitor: monitor, changes: changes)
         state.machine.receivesUnicast = !transport.isPortShared
         state.transport = transport
-        use(links, &state)
+        for socket in sockets { receive(from: socket) }
+        // If this fails, the engine is idle, and the transport is closed.
+        try use(links, &state).get()
+    }
+
+    private func openSocket(_ family: CInt) throws(ServiceDiscoveryError) -> MulticastSocket {
+        try MulticastSocket(family: family, loop: loop)
+    }
+
+    private func receive(from socket: MulticastSocket) {
         let limit = limits.packetSize
-        for socket in sockets {
-            // The task retains the socket, not the engine, so that releasing the engine ends it.
-            Task(executorPreference: loop) { [weak self] in
-                do throws(ServiceDiscoveryError) {
-                    try await socket.receive(limit: limit) { datagram in
-                        self?.perform { $0.machine.receive(datagram, now: .now) }
-                    }
-                } catch {
-                    self?.fail(error, of: socket)
+        // The task retains the socket, not the engine, so that releasing the engine ends it.
+        Task(executorPreference: loop) { [weak self] in
+            do throws(ServiceDiscoveryError) {
+                try await socket.receive(limit: limit) { datagram in
+                    self?.perform { $0.machine.receive(datagram, now: .now) }
                 }
+            } catch {
+                self?.fail(error, of: socket)
             }
         }
     }
@@ -314,11 +322,11 @@ extension EmbeddedEngine {
         }
     }
 
-    /// Reads the interfaces and passes them to the machine. If the kernel cannot be asked just now, it is asked again later.
+    /// Reads the interfaces and uses them. If that fails just now, it is repeated later.
     private func refresh() {
         do throws(ServiceDiscoveryError) {
             let links = try InterfaceList.links(names: names)
-            perform { use(links, &$0) }
+            try perform { use(links, &$0) }.get()
         } catch {
             loop.schedule(at: .now + Self.refreshPause) { [weak self] in self?.refresh() }
         }
@@ -327,15 +335,37 @@ extension EmbeddedEngine {
     /// The pause before the interfaces are read again, if that failed.
     private static let refreshPause: Duration = .seconds(1)
 
-    private func use(_ links: [MulticastLink], _ state: inout State) {
-        guard let transport = state.transport else { return }
-        for socket in transport.sockets {
-            let members = links.filter { link in
-                link.addresses.contains { ($0.address.family == .v4) == (socket.family == AF_INET) }
+    /// Joins the group on the links, and passes them to the machine.
+    ///
+    /// - Returns: the error if the group could not be joined on all of them.
+    private func use(_ links: [MulticastLink], _ state: inout State) -> Result<Void, ServiceDiscoveryError> {
+        guard var transport = state.transport else { return .success(()) }
+        let links = Array(links.prefix(limits.interfaces))
+        var result: Result<Void, ServiceDiscoveryError> = .success(())
+        for index in transport.families.indices {
+            do throws(ServiceDiscoveryError) {
+                try join(links, &transport.families[index])
+            } catch {
+                result = .failure(error)
             }
-            socket.join(Set(members.map(\.index)))
         }
+        state.transport = transport
         state.machine.setLinks(links, now: .now)
+        return result
+    }
+
+    private func join(
+        _ links: [MulticastLink], _ sockets: inout GroupSockets<MulticastSocket>
+    ) throws(ServiceDiscoveryError) {
+        let family = sockets.first.family
+        let members = links.filter { link in
+            link.addresses.contains { ($0.address.family == .v4) == (family == AF_INET) }
+        }
+        try sockets.join(members.map(\.index)) { () throws(ServiceDiscoveryError) in
+            let another = try openSocket(family)
+            receive(from: another)
+            return another
+        }
     }
 
     private static func close(_ transport: Transport?) {

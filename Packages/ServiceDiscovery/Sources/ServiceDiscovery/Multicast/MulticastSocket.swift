@@ -4,7 +4,7 @@ internal import Glibc
 internal import HostResolver
 
 /// A socket of one family on port 5353.
-final class MulticastSocket: Sendable {
+final class MulticastSocket: GroupSocket {
     let family: CInt
     private let point: WaitPoint
     private let joined = Locked<Set<UInt32>>([])
@@ -44,20 +44,23 @@ final class MulticastSocket: Sendable {
         point.close()
     }
 
-    /// Makes the socket a member of the multicast group on exactly these interfaces.
-    func join(_ interfaces: Set<UInt32>) {
-        _ = point.withDescriptor { descriptor in
-            joined.withLock { joined in
-                // Leaving fails if the interface is gone, together with its membership.
-                for old in joined.subtracting(interfaces) { netkit_multicast_join(descriptor, family, old, 1) }
-                var members = joined.intersection(interfaces)
-                for new in interfaces.subtracting(joined)
-                where netkit_multicast_join(descriptor, family, new, 0) == 0 || errno == EADDRINUSE {
-                    members.insert(new)
-                }
-                joined = members
+    var interfaces: Set<UInt32> { joined.withLock { $0 } }
+
+    func join(_ interface: UInt32) -> GroupJoining {
+        let result = point.withDescriptor { descriptor -> GroupJoining in
+            if netkit_multicast_join(descriptor, family, interface, 0) == 0 || errno == EADDRINUSE {
+                joined.withLock { _ = $0.insert(interface) }
+                return .joined
             }
+            return ServiceDiscoveryError(errno: errno).isScarcity ? .full : .refused
         }
+        return result ?? .refused
+    }
+
+    func leave(_ interface: UInt32) {
+        // Leaving fails if the interface is gone, together with its membership.
+        _ = point.withDescriptor { netkit_multicast_join($0, family, interface, 1) }
+        joined.withLock { _ = $0.remove(interface) }
     }
 
     /// Sends a packet. A packet that the kernel does not accept now is dropped, as a network may drop it.
