@@ -88,7 +88,7 @@ public struct EngineStatistics: Hashable, Sendable {
     public var repliesRefused = 0
     /// The records currently cached, on all interfaces.
     public var cachedRecords = 0
-    /// The own records and known answers that were compared with questions: what queries cost. For tests.
+    /// The records and publications that were compared with those of packets: what packets cost. For tests.
     var recordsCompared = 0
 
     static func += (one: inout EngineStatistics, other: EngineStatistics) {

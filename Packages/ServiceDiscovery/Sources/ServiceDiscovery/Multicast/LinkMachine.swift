@@ -8,7 +8,7 @@ internal import DNSWire
 ///
 /// The effects of other hosts are bounded in rate and in size. A question is sent at most once per second
 /// (``LinkQuestion``), queries list a limited number of known answers per minute, and a packet costs time in proportion
-/// to its size: its questions and known answers are looked up by name and type, never compared in pairs.
+/// to its size: its questions, records and known answers are looked up by name and type, never compared in pairs.
 struct LinkMachine {
     var link: MulticastLink
     /// With those of the host's other interfaces, which may be on the same link.
@@ -162,8 +162,8 @@ extension LinkMachine {
         }
         var complete: [RecordKey: Set<DNSRecordData>] = [:]
         let records = (response.answers + response.additionals).filter { $0.isInternet && $0.type != .opt }
+        checkForConflicts(records, now: now)
         for record in records {
-            checkForConflict(record, now: now)
             compareWithOwned(record, now: now)
             if record.isUnique { complete[record.key, default: []].insert(record.data) }
             insert(record, from: datagram.source, now: now)
@@ -469,17 +469,15 @@ extension LinkMachine {
         return freed
     }
 
-    /// §8.1, §9: compares a record of a response with the names that this host has or probes for.
-    private mutating func checkForConflict(_ record: DNSRecord, now: DiscoveryTime) {
-        for id in publications.ids(of: record.name).sorted() {
-            guard var publication = publications[id], record.timeToLive > 0, record.type != .nsec,
-                !hostAddresses.contain(record), !publication.unique.contains(where: { $0.data == record.data })
-            else { continue }
+    /// §8.1, §9: compares the records of a response with the names that this host has or probes for.
+    private mutating func checkForConflicts(_ records: [DNSRecord], now: DiscoveryTime) {
+        let others = records.filter { $0.timeToLive > 0 && $0.type != .nsec && !hostAddresses.contain($0) }
+        for id in publications.conflicting(with: others, compared: &counts.recordsCompared) {
+            guard var publication = publications[id] else { continue }
             if case .probing = publication.phase {
-                // Any other record of that name means that another host has the name.
                 publications[id] = nil
                 events.append(.conflict(id))
-            } else if publication.unique.contains(where: { $0.type == record.type }) {
+            } else {
                 // §9: probe again; the host that defends the name keeps it.
                 release(publication.records, of: id, now: now)
                 publication.phase = .probing(0)
@@ -491,16 +489,13 @@ extension LinkMachine {
 
     /// §8.2: two hosts probe for the same name at the same time; the one whose records come later in order wins.
     private mutating func breakTies(_ probe: DNSMessage, now: DiscoveryTime) {
-        let others = probe.authorities.filter { $0.isInternet && !hostAddresses.contain($0) }
-        let proposals = Dictionary(grouping: others, by: \.name)
         let names = Set(probe.questions.map(\.name))
-        for id in proposals.keys.flatMap({ publications.ids(of: $0) }).sorted() {
-            guard var publication = publications[id], case .probing = publication.phase else { continue }
-            guard let proposed = proposals[publication.name], names.contains(publication.name) else { continue }
-            guard publication.losesTieBreak(against: proposed) else { continue }
-            publication.phase = .probing(0)
-            publication.next = now + MulticastRules.tieBreakDelay
-            publications[id] = publication
+        let others = probe.authorities.filter {
+            $0.isInternet && names.contains($0.name) && !hostAddresses.contain($0)
+        }
+        for id in publications.losingTies(against: others, compared: &counts.recordsCompared) {
+            publications[id]?.phase = .probing(0)
+            publications[id]?.next = now + MulticastRules.tieBreakDelay
         }
     }
 }
