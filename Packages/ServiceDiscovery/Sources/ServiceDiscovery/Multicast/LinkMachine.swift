@@ -254,9 +254,7 @@ extension LinkMachine {
             if cache.hasUniqueAnswer(key) { question.next = nil }
             if question.isDue(now) {
                 // §5.4: a unicast response is requested only by the first query.
-                let wantsUnicast = isFirst && receivesUnicast
-                due.append(
-                    DNSQuestion(key.name, key.type, recordClass: wantsUnicast ? 1 | DNSQuestion.unicastWanted : 1))
+                due.append(DNSQuestion(key, wantsUnicast: isFirst && receivesUnicast))
                 // A record near its end is not listed, so that its owner answers.
                 known += cache.knownAnswers(key, now: now)
                 question.noteSent(now)
@@ -318,7 +316,7 @@ extension LinkMachine {
         if !byUnicast.isEmpty, replies.isSpent(now) {
             counts.repliesRefused += 1
         } else if !byUnicast.isEmpty {
-            let answers = byUnicast.distinct
+            let answers = isLegacy ? byUnicast.distinct : owned.completed(byUnicast)
             let extra = owned.additional(to: answers)
             let packets =
                 isLegacy
@@ -346,6 +344,8 @@ extension LinkMachine {
         // A denial may be outdated, if the records of its name changed while it waited.
         due.removeAll { $0.type == .nsec && $0.data != owned.denial(of: $0.name)?.data }
         guard !due.isEmpty else { return }
+        due = owned.completed(due)
+        for record in due { pending.remove(record) }
         let extra = owned.additional(to: due)
         for record in due + extra { owned.noteMulticast(record, now: now) }
         multicast(PacketComposer.responses(due, additional: extra), now: now)
@@ -398,10 +398,11 @@ extension LinkMachine {
         var new = old
         (new.unique, new.shared) = (unique, shared)
         let removed = old.records.filter { record in !new.records.contains { $0.hasSameData(as: record) } }
-        // Replaced records are flushed by the announcement of the new ones, so they need no goodbye (§8.4).
-        let flushed = Set(new.records.filter(\.isUnique).map(\.key))
-        sendGoodbye(release(removed, of: id, now: now).filter { !flushed.contains($0.key) }, now: now)
+        let freed = release(removed, of: id, now: now)
         for record in new.records { claim(record, for: id, now: now) }
+        // Replaced records are flushed by the announcement of the new ones, so they need no goodbye (§8.4).
+        let flushed = Set(new.unique.map(\.key)).filter(owned.isWhole)
+        sendGoodbye(freed.filter { !flushed.contains($0.key) }, now: now)
         new.phase = .announcing(1)
         announce(new, id, now: now)
     }
@@ -412,8 +413,7 @@ extension LinkMachine {
             guard var publication = publications[id] else { continue }
             switch publication.phase {
             case .probing(let sent) where sent < MulticastRules.probeCount:
-                // §8.1: a question of type ANY. It departs from the standard's advice to request a unicast response: of several
-                // programs on this machine, only one would get that, and another one would take a name that is in use.
+                // §8.1: a question of type ANY. No unicast response: another program on this machine might get that instead.
                 probes.append((DNSQuestion(publication.name, .any), publication.unique))
                 publication.phase = .probing(sent + 1)
                 publication.next = now + MulticastRules.probeInterval
@@ -442,13 +442,14 @@ extension LinkMachine {
         publication.phase = isLast ? .settled : .announcing(sent)
         publication.next = isLast ? nil : now + .seconds(1 << (sent - 1))
         publications[id] = publication
-        for record in publication.records { owned.noteMulticast(record, now: now) }
-        multicast(PacketComposer.responses(publication.records), now: now)
+        let records = owned.completed(publication.records)
+        for record in records { owned.noteMulticast(record, now: now) }
+        multicast(PacketComposer.responses(records), now: now)
     }
 
     /// §10.1: the same records with a time to live of zero.
     private mutating func sendGoodbye(_ records: [DNSRecord], now: DiscoveryTime) {
-        multicast(PacketComposer.responses(records.map { $0.withTimeToLive(0) }), now: now)
+        multicast(PacketComposer.responses(owned.goodbyes(records)), now: now)
     }
 
     /// Begins to answer with the record.
@@ -490,9 +491,7 @@ extension LinkMachine {
     /// §8.2: two hosts probe for the same name at the same time; the one whose records come later in order wins.
     private mutating func breakTies(_ probe: DNSMessage, now: DiscoveryTime) {
         let names = Set(probe.questions.map(\.name))
-        let others = probe.authorities.filter {
-            $0.isInternet && names.contains($0.name) && !hostAddresses.contain($0)
-        }
+        let others = probe.authorities.filter { names.contains($0.name) && !hostAddresses.contain($0) && $0.isInternet }
         for id in publications.losingTies(against: others, compared: &counts.recordsCompared) {
             publications[id]?.phase = .probing(0)
             publications[id]?.next = now + MulticastRules.tieBreakDelay

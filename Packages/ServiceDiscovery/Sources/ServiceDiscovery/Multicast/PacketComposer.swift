@@ -68,11 +68,23 @@ enum PacketComposer {
         while !rest.isEmpty {
             message.answers = Array(rest.prefix(maximumRecords))
             message.additionals = rest.count <= maximumRecords ? additional : []
-            let packet = fitted(message, least: 1)
+            var packet = fitted(message, least: 1)
+            while let count = packet.map({ $0.recordCount - message.answers.count }), count < message.additionals.count {
+                let whole = wholeSets(of: message.additionals, within: max(0, count))
+                message.additionals = whole
+                packet = fitted(message, least: 1)
+            }
             if let packet { packets.append(packet.bytes) }
             rest = rest.dropFirst(packet?.recordCount ?? 1)  // a record too large for any packet is skipped
         }
         return packets
+    }
+
+    /// The first records that fit, without those of sets that do not fit as a whole: with the cache-flush bit, the rest of a set
+    /// would be dropped from the caches of other hosts (§10.2).
+    private static func wholeSets(of records: [DNSRecord], within count: Int) -> [DNSRecord] {
+        let cut = Set(records[count...].filter(\.isUnique).map(\.key))
+        return records[..<count].filter { !cut.contains($0.key) }
     }
 
     /// The message with as many records as a usual packet holds, but at least `least`; nil if even a large packet
