@@ -1,6 +1,7 @@
 // The arguments of functions in C, and their results. A missing or invalid argument is an error, and not a crash.
 
 internal import DNSServiceC
+internal import DNSServiceC.Runtime
 internal import DNSWire
 internal import EventLoops
 internal import Glibc
@@ -69,6 +70,14 @@ struct ServiceFailure: Error {
             }
         self.init(number)
     }
+}
+
+/// Refuses a process that was forked after the first operation or connection. The threads of the engine are in the other one, and a lock
+/// would wait for them for ever. Called before any lock.
+///
+/// - Throws: kDNSServiceErr_ServiceNotRunning.
+func verifyProcess() throws(ServiceFailure) {
+    if dnss_process_is_own() == 0 { throw ServiceFailure(kDNSServiceErr_ServiceNotRunning) }
 }
 
 /// The result of a function.
@@ -186,8 +195,10 @@ struct Place: Sendable {
     let interface: String?
     private let isThisMachine: Bool
 
-    /// - Throws: kDNSServiceErr_BadInterfaceIndex, or kDNSServiceErr_Unsupported for an index with another meaning.
+    /// - Throws: kDNSServiceErr_BadInterfaceIndex, or kDNSServiceErr_Unsupported for an index with another meaning;
+    ///   kDNSServiceErr_ServiceNotRunning in a forked process.
     init(_ index: UInt32) throws(ServiceFailure) {
+        try verifyProcess()
         let environment = ServiceEnvironment.current
         isThisMachine = index == .max
         switch index {

@@ -49,6 +49,7 @@ enum ServiceReferences {
     /// The reference of a value.
     static func find(_ handle: DNSServiceRef?) throws(ServiceFailure) -> ServiceReference {
         guard let handle else { throw ServiceFailure(kDNSServiceErr_BadParam) }
+        try verifyProcess()
         let number = Handle(bitPattern: handle)
         guard let reference = table.withLock({ $0.references[number] }) else {
             throw ServiceFailure(kDNSServiceErr_BadReference)
@@ -66,6 +67,7 @@ enum ServiceReferences {
 
     /// Adds a connection without an operation.
     static func addConnection() throws(ServiceFailure) -> ServiceReference {
+        try verifyProcess()
         let reference = ServiceReference(makeHandle(), .connection, try ReplyQueue())
         _ = insert(reference)  // It shares no connection.
         return reference

@@ -13,6 +13,10 @@
 //
 // Replies come in DNSServiceProcessResult or on a dispatch queue, and never inside the call that begins an operation. Their texts and data are valid
 // until the reply returns. A reply may release references, its own as well.
+//
+// The engine is a thread of the process. A process that is forked after the first operation or connection does not have it: there,
+// functions that begin or use an operation return kDNSServiceErr_ServiceNotRunning, DNSServiceRefSockFD returns -1, and DNSServiceRefDeallocate has no
+// effect. A program that calls daemon(3) registers afterwards. After exec, everything works.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -153,7 +157,7 @@ enum {
     kDNSServiceErr_BadKey = -65561,
     /// The failure is temporary.
     kDNSServiceErr_Transient = -65562,
-    /// There is no daemon.
+    /// There is no daemon, or the process was forked after the first operation.
     kDNSServiceErr_ServiceNotRunning = -65563,
     /// The router maps no ports.
     kDNSServiceErr_NATPortMappingUnsupported = -65564,

@@ -14,7 +14,8 @@ internal import HostResolver
 /// programs, follows changes of interfaces and addresses, and stays within ``EngineLimits`` whatever other hosts send.
 ///
 /// Published services are withdrawn with goodbyes when the program returns from `main` or calls `exit`. A program that a signal ends
-/// sends none: handle the signal, for example SIGTERM, by calling `exit`.
+/// sends none: handle the signal, for example SIGTERM, by calling `exit`. A process that is forked has no engine: operations do not continue
+/// in it, and it withdraws no service.
 ///
 /// Theory of operation. One `DiscoveryMachine` behind one lock. A caller, a packet on the loop, or the timer takes the
 /// lock, passes its input to the machine, and performs the machine's actions until the machine waits; therefore a

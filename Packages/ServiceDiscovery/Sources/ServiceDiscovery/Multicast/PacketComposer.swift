@@ -69,7 +69,8 @@ enum PacketComposer {
             message.answers = Array(rest.prefix(maximumRecords))
             message.additionals = rest.count <= maximumRecords ? additional : []
             var packet = fitted(message, least: 1)
-            while let count = packet.map({ $0.recordCount - message.answers.count }), count < message.additionals.count {
+            while let count = packet.map({ $0.recordCount - message.answers.count }), count < message.additionals.count
+            {
                 let whole = wholeSets(of: message.additionals, within: max(0, count))
                 message.additionals = whole
                 packet = fitted(message, least: 1)

@@ -368,14 +368,18 @@ import Testing
     @Test(arguments: [true, false]) func recordsAndPublicationsAreNotComparedInPairs(isUnique: Bool) throws {
         let network = SimulatedNetwork(hosts: 1)
         let name = DNSName("bridge.local")!
-        func address(_ number: Int) -> DNSRecordData { .a(IPv4Address(192, 0, UInt8(number / 256), UInt8(number % 256))) }
+        func address(_ number: Int) -> DNSRecordData {
+            .a(IPv4Address(192, 0, UInt8(number / 256), UInt8(number % 256)))
+        }
         for number in 0..<300 {
             let record = RecordAdvertisement(
                 name: name, record: OwnRecord(address(number)), isUnique: isUnique, interface: nil)
             try network.hosts[0].machine.publish(record, as: OperationNumber.next(), now: network.now)
         }
         // While the names are probed for, and afterwards. Records of another type are no conflict then.
-        for (type, time) in [(DNSRecordType.a, Duration.milliseconds(300)), (DNSRecordType(rawValue: 65_280), .seconds(10))] {
+        for (type, time) in [
+            (DNSRecordType.a, Duration.milliseconds(300)), (DNSRecordType(rawValue: 65_280), .seconds(10)),
+        ] {
             network.run(for: time)
             var message = DNSMessage(header: DNSHeader(id: 0, bits: 0x8400))
             message.answers = (0..<300).map { number in
