@@ -26,7 +26,7 @@ public func DNSServiceBrowse(
         let feed = try translating { () throws(ServiceDiscoveryError) in
             try ServiceBrowser(
                 type, domain: domain, interface: place.interface, eachInterface: true, engine: place.engine
-            ).start()
+            ).start(isPatient: true)
         }
         try operation.begin(feed) { result in
             switch result {

@@ -12,7 +12,9 @@
 // dots, backslashes and spaces. The domain of an operation is the default one if it is empty or missing. Ports are in network byte order.
 //
 // Replies come in DNSServiceProcessResult or on a dispatch queue, and never inside the call that begins an operation. Their texts and data are valid
-// until the reply returns. A reply may release references, its own as well.
+// until the reply returns. A reply may release references, its own as well. An operation lasts until its reference is released, or until a
+// reply with an error other than kDNSServiceErr_NoSuchRecord, which is the last one. Name servers that do not answer are no error: they are asked
+// again, after ten seconds to five minutes and when the network changes.
 //
 // The engine is a thread of the process. A process that is forked after the first operation or connection does not have it: there,
 // functions that begin or use an operation return kDNSServiceErr_ServiceNotRunning, DNSServiceRefSockFD returns -1, and DNSServiceRefDeallocate has no
@@ -89,7 +91,7 @@ enum {
     kDNSServiceFlagsShareConnection = 0x4000,
     /// Has no effect.
     kDNSServiceFlagsSuppressUnusable = 0x8000,
-    /// DNSServiceQueryRecord, DNSServiceGetAddrInfo: without an answer for 30 seconds, the last reply is kDNSServiceErr_Timeout.
+    /// DNSServiceQueryRecord, DNSServiceGetAddrInfo: without an answer for 30 seconds, also of name servers, the last reply is kDNSServiceErr_Timeout.
     kDNSServiceFlagsTimeout = 0x10000,
     /// Has no effect.
     kDNSServiceFlagsIncludeP2P = 0x20000,
@@ -107,7 +109,7 @@ enum {
 enum {
     /// Success.
     kDNSServiceErr_NoError = 0,
-    /// The operation failed for another reason, such as a name server that does not answer.
+    /// The operation failed for another reason.
     kDNSServiceErr_Unknown = -65537,
     /// The name does not exist.
     kDNSServiceErr_NoSuchName = -65538,
@@ -388,7 +390,7 @@ DNSServiceErrorType DNSSD_API DNSServiceResolve(
 
 // Records and addresses
 
-/// Reports a record that was found (kDNSServiceFlagsAdd) or is gone; kDNSServiceErr_NoSuchRecord if its owner says that there is none. Names in the data are
+/// Reports a record that was found (kDNSServiceFlagsAdd) or is gone; kDNSServiceErr_NoSuchRecord if its owner or a name server says that there is none. Names in the data are
 /// not compressed. The time to live is in seconds.
 typedef void (DNSSD_API *DNSServiceQueryRecordReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType errorCode, const char *fullname, uint16_t rrtype,

@@ -114,6 +114,70 @@ struct SearchFunctionTests {
         }
     }
 
+    /// Name servers that do not answer end no operation, and are no reply. They may answer later.
+    @Test func anOperationWaitsForNameServers() throws {
+        let failure = DiscoveryEvent.unanswered(ServiceDiscoveryError(.lookupFailed))
+        let host = DNSName("desk.local")!
+        try ServiceEnvironment.with(engine) {
+            let record = try #require(query("desk.local", kDNSServiceType_A))
+            let address = try #require(
+                FunctionReference {
+                    DNSServiceGetAddrInfo($0, 0, 0, 0, "desk.local", FunctionReplies.address, replies.context)
+                })
+            let browser = try #require(
+                FunctionReference {
+                    DNSServiceBrowse($0, 0, 0, "_http._tcp", "local", FunctionReplies.browse, replies.context)
+                })
+            for _ in 0..<2 { engine.report(failure) }
+            #expect(!record.isReadable && !address.isReadable && !browser.isReadable && engine.running.count == 4)
+            let service = DNSName("web._http._tcp.local")!
+            engine.set([
+                DNSRecord(host, timeToLive: 120, .a(IPv4Address(192, 0, 2, 7))),
+                DNSRecord(DNSName("_http._tcp.local")!, timeToLive: 120, .ptr(service)),
+            ])
+            for operation in [record, address, browser] { operation.process() }
+            #expect(
+                replies.take() == [
+                    "2 1 0 desk.local. 1 1 [192, 0, 2, 7] 120", "2 1 0 desk.local. 192.0.2.7 120",
+                    "2 1 0 web _http._tcp. example.org.",
+                ])
+        }
+    }
+
+    /// A service that the name server does not have is no failure: it may have it later.
+    @Test func aMissingServiceIsNoFailure() throws {
+        let missing = DiscoveryEvent.unanswered(ServiceDiscoveryError(.notFound))
+        let name = DNSName("web._http._tcp.local")!
+        let host = DNSName("h.local")!
+        try ServiceEnvironment.with(engine) {
+            let location = try #require(query("web._http._tcp.local", kDNSServiceType_SRV))
+            let resolver = try #require(
+                FunctionReference {
+                    DNSServiceResolve(
+                        $0, 0, 0, "web", "_http._tcp", "local", FunctionReplies.resolve, replies.context)
+                })
+            engine.report(missing)
+            location.process()
+            #expect(replies.take() == ["2 0 -65554 web._http._tcp.local. 33 1 [] 0"] && !resolver.isReadable)
+            // The same again is no change.
+            engine.report(missing)
+            #expect(!location.isReadable && !resolver.isReadable)
+            engine.set([
+                DNSRecord(name, timeToLive: 120, .txt([[0x61]])),
+                DNSRecord(name, timeToLive: 120, .srv(priority: 0, weight: 0, port: 80, target: host)),
+            ])
+            resolver.process()
+            #expect(replies.take().last == "0 1 0 web._http._tcp.local. h.local. 80 [1, 97]")
+            location.process()
+            engine.set(
+                [DNSRecord(name, timeToLive: 120, .srv(priority: 0, weight: 0, port: 80, target: host))],
+                isPresent: false)
+            engine.report(missing)
+            for _ in 0..<2 { location.process() }
+            #expect(replies.take().last == "2 0 -65554 web._http._tcp.local. 33 1 [] 0")
+        }
+    }
+
     @Test func aServiceIsResolvedWhenItsLocationAndTextAreKnown() throws {
         let host = DNSName("desk.local")!
         let location = DNSRecord(desk, timeToLive: 120, .srv(priority: 0, weight: 0, port: 80, target: host))
