@@ -126,6 +126,12 @@ func serviceType(_ pointer: UnsafePointer<CChar>?) throws(ServiceFailure) -> Ser
     return try translating { () throws(ServiceDiscoveryError) in try ServiceType(ofProgram: text) }
 }
 
+/// Whether a type stands for the list of all types (RFC 6763 §9).
+func isListOfTypes(_ pointer: UnsafePointer<CChar>?) throws(ServiceFailure) -> Bool {
+    guard let text = try text(pointer) else { return false }
+    return DNSName(text) == DNSName("_services._dns-sd._udp")
+}
+
 /// A domain; nil for the default one.
 func domain(_ pointer: UnsafePointer<CChar>?) throws(ServiceFailure) -> ServiceDomain? {
     guard let text = try text(pointer) else { return nil }

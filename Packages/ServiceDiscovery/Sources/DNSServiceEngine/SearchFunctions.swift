@@ -21,29 +21,58 @@ public func DNSServiceBrowse(
 ) -> DNSServiceErrorType {
     result { () throws(ServiceFailure) in
         let (operation, place) = (try NewOperation(sdRef, flags), try Place(interfaceIndex))
-        let (client, handle) = (try Client(callBack, context), operation.handle)
-        let (type, domain) = (try serviceType(regtype), try DNSServiceEngine.domain(domain))
+        let (client, domain) = (try Client(callBack, context), try DNSServiceEngine.domain(domain))
+        if try isListOfTypes(regtype) { return try browseTypes(operation, client, domain ?? .local, place) }
+        let type = try serviceType(regtype)
         let feed = try translating { () throws(ServiceDiscoveryError) in
             try ServiceBrowser(
                 type, domain: domain, interface: place.interface, eachInterface: true, engine: place.engine
             ).start(isPatient: true)
         }
-        try operation.begin(feed) { result in
-            switch result {
-            case .success(let change):
-                let flags = change.kind == .found ? added : 0
-                let index = place.replyIndex(change.interfaceIndex)
-                return { more in
-                    client.callback(
-                        handle.reference, flags | more, index, 0, change.value.name,
-                        "\(change.value.type).", change.value.domain.description, client.context)
-                }
-            case .failure(let error):
-                let number = ServiceFailure(error).number
-                return { more in
-                    client.callback(
-                        handle.reference, more, place.replyIndex(0), number, nil, nil, nil, client.context)
-                }
+        try operation.begin(
+            feed,
+            browsing(operation.handle, client, place) { service in
+                (service.name, "\(service.type).", service.domain.description)
+            })
+    }
+}
+
+/// Browses for the types of all services. As in Apple's library, the parts of a reply are those of the name of a type, as if it were a
+/// service's: `_http`, `_tcp.local.` and `.`.
+private func browseTypes(
+    _ operation: NewOperation, _ client: Client<DNSServiceBrowseReply>, _ domain: ServiceDomain, _ place: Place
+) throws(ServiceFailure) {
+    let feed = try translating { () throws(ServiceDiscoveryError) in
+        try ServiceTypeBrowser(domain: domain, interface: place.interface, engine: place.engine)
+            .start(eachInterface: true, isPatient: true)
+    }
+    let labels = domain.name.labels
+    let (first, rest) = (DNSName(labels: Array(labels.prefix(1))), DNSName(labels: Array(labels.dropFirst())))
+    try operation.begin(
+        feed,
+        browsing(operation.handle, client, place) { type in
+            (type.application, "\(type.transport.rawValue).\(first?.cText ?? "")", rest?.cText ?? ".")
+        })
+}
+
+/// The replies of a browser. `parts` are the name, the type and the domain of a reply.
+private func browsing<Value: Hashable & Sendable>(
+    _ handle: Handle, _ client: Client<DNSServiceBrowseReply>, _ place: Place,
+    _ parts: @escaping @Sendable (Value) -> (name: String, type: String, domain: String)
+) -> FeedSource<DiscoveryChange<Value>>.Answer {
+    { result in
+        switch result {
+        case .success(let change):
+            let flags = change.kind == .found ? added : 0
+            let (index, parts) = (place.replyIndex(change.interfaceIndex), parts(change.value))
+            return { more in
+                client.callback(
+                    handle.reference, flags | more, index, 0, parts.name, parts.type, parts.domain, client.context)
+            }
+        case .failure(let error):
+            let number = ServiceFailure(error).number
+            return { more in
+                client.callback(handle.reference, more, place.replyIndex(0), number, nil, nil, nil, client.context)
             }
         }
     }

@@ -373,7 +373,8 @@ typedef void (DNSSD_API *DNSServiceBrowseReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType errorCode, const char *serviceName,
     const char *regtype, const char *replyDomain, void *context);
 
-/// Browses for services of a type, or of its first subtype (`_http._tcp,_printer`).
+/// Browses for services of a type, or of its first subtype (`_http._tcp,_printer`). The type `_services._dns-sd._udp` lists the types of all services
+/// (RFC 6763 section 9): a reply has `_http` as name, `_tcp.local.` as type and `.` as domain for `_http._tcp` in `local`.
 DNSServiceErrorType DNSSD_API DNSServiceBrowse(
     DNSServiceRef *sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, const char *regtype, const char *domain, DNSServiceBrowseReply callBack,
     void *context);

@@ -38,6 +38,29 @@ struct SearchFunctionTests {
         }
     }
 
+    /// The list of all types, on each interface.
+    @Test(arguments: ["_services._dns-sd._udp", "_services._dns-sd._udp.", "_Services._DNS-SD._UDP"])
+    func aBrowserListsTypes(type: String) throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse(type))
+            #expect(engine.questions == ["_services._dns-sd._udp.local. PTR all"])
+            let list = DNSName("_services._dns-sd._udp.local")!
+            let record = DNSRecord(list, timeToLive: 4_500, .ptr(self.type))
+            engine.set([record])
+            engine.report(.added(record, interface: 2, named: "eth0"))
+            browser.process()
+            #expect(replies.take() == ["3 1 0 _http _tcp.local. .", "2 2 0 _http _tcp.local. ."])
+            engine.set([record], isPresent: false)
+            browser.process()
+            #expect(replies.take() == ["0 1 0 _http _tcp.local. ."])
+            engine.report(.unanswered(ServiceDiscoveryError(.lookupFailed)))
+            #expect(!browser.isReadable)
+        }
+        ServiceEnvironment.with(engine) {
+            #expect(browse(type + ",_sub") == nil && browse("_x." + type) == nil)
+        }
+    }
+
     @Test func moreComingMarksRepliesThatAreFollowed() throws {
         let names = (1...3).map { DNSName("\($0)._http._tcp.local")! }
         engine.set(names.map(pointer))
