@@ -18,7 +18,7 @@ public func DNSServiceRegister(
         let (operation, place) = (try NewOperation(sdRef, flags), try Place(interfaceIndex))
         let (type, handle) = (try serviceType(regtype), operation.handle)
         var service = ServiceAdvertisement(
-            name: try text(name) ?? "", type: type, domain: try DNSServiceEngine.domain(domain),
+            name: try text(name) ?? ComputerName.current, type: type, domain: try DNSServiceEngine.domain(domain),
             port: UInt16(bigEndian: port), record: try textRecord(txtRecord, txtLen))
         service.renamesOnConflict = !flags.has(kDNSServiceFlagsNoAutoRename)
         service.interface = place.interface

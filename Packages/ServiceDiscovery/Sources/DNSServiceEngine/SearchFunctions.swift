@@ -255,7 +255,7 @@ public func DNSServiceGetAddrInfo(
         let types: [DNSRecordType] =
             (`protocol` == v6 ? [] : [.a]) + (`protocol` == v4 ? [] : [.aaaa])
         let feed = try search(host, types, flags, place)
-        let reply: @Sendable (DNSServiceFlags, UInt32, DNSServiceErrorType, DNSName, IPAddress?, UInt32) -> Reply = {
+        let reply: @Sendable (DNSServiceFlags, UInt32, DNSServiceErrorType, DNSName, IPAddress, UInt32) -> Reply = {
             flags, index, number, name, address, timeToLive in
             { more in
                 withSocketAddress(address, on: index) { address in
@@ -272,9 +272,10 @@ public func DNSServiceGetAddrInfo(
             case .success(.removed(let record, let index)):
                 return record.data.address.map { reply(0, index, 0, record.name, $0, 0) }
             case .success(.absent(let type, let index)):
-                let none: IPAddress = type == .a ? .v4(IPv4Address(0, 0, 0, 0)) : .v6(IPv6Address(rawValue: 0))
-                return reply(added, index, DNSServiceErrorType(kDNSServiceErr_NoSuchRecord), host, none, 0)
-            case .failure(let error): return reply(0, 0, ServiceFailure(error).number, host, nil, 0)
+                let number = DNSServiceErrorType(kDNSServiceErr_NoSuchRecord)
+                return reply(added, index, number, host, noAddress(of: type), 0)
+            case .failure(let error):
+                return reply(0, 0, ServiceFailure(error).number, host, noAddress(of: types[0]), 0)
             }
         }
     }
@@ -295,9 +296,14 @@ private func timeout(_ flags: DNSServiceFlags) -> Duration? {
     flags.has(kDNSServiceFlagsTimeout) ? ServiceEnvironment.current.timeout : nil
 }
 
-/// The address for the system's functions; NULL for none. A link-local one has its interface as scope.
+/// The address in a reply without one. It is not NULL: programs look at its family before they look at the error.
+private func noAddress(of type: DNSRecordType) -> IPAddress {
+    type == .a ? .v4(IPv4Address(0, 0, 0, 0)) : .v6(IPv6Address(rawValue: 0))
+}
+
+/// The address for the system's functions. A link-local one has its interface as scope.
 private func withSocketAddress(
-    _ address: IPAddress?, on interface: UInt32, _ body: (UnsafePointer<sockaddr>?) -> Void
+    _ address: IPAddress, on interface: UInt32, _ body: (UnsafePointer<sockaddr>) -> Void
 ) {
     func pass<Address>(_ address: Address) {
         withUnsafePointer(to: address) { pointer in
@@ -316,7 +322,6 @@ private func withSocketAddress(
         withUnsafeMutableBytes(of: &socketAddress.sin6_addr) { $0.copyBytes(from: address.octets) }
         socketAddress.sin6_scope_id = address.isLinkLocal ? interface : 0
         pass(socketAddress)
-    case nil: body(nil)
     }
 }
 

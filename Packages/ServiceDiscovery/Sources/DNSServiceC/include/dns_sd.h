@@ -314,7 +314,7 @@ DNSServiceErrorType DNSSD_API DNSServiceSetDispatchQueue(DNSServiceRef service, 
 
 // Domains
 
-/// Reports a domain that was found (kDNSServiceFlagsAdd) or is gone.
+/// Reports a domain that was found (kDNSServiceFlagsAdd) or is gone. With an error, the domain is NULL.
 typedef void (DNSSD_API *DNSServiceDomainEnumReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType errorCode, const char *replyDomain, void *context);
 
@@ -325,7 +325,8 @@ DNSServiceErrorType DNSSD_API DNSServiceEnumerateDomains(
 
 // Registration
 
-/// Reports the name under which a service is registered (kDNSServiceFlagsAdd), again after each change of it, or why it is not.
+/// Reports the name under which a service is registered (kDNSServiceFlagsAdd), again after each change of it, or why it is not: with an error,
+/// the name is the one that was asked for.
 typedef void (DNSSD_API *DNSServiceRegisterReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, DNSServiceErrorType errorCode, const char *name, const char *regtype, const char *domain,
     void *context);
@@ -355,7 +356,7 @@ DNSServiceErrorType DNSSD_API DNSServiceUpdateRecord(
 /// Withdraws a record that was added or registered. Its reference is then invalid.
 DNSServiceErrorType DNSSD_API DNSServiceRemoveRecord(DNSServiceRef sdRef, DNSRecordRef RecordRef, DNSServiceFlags flags);
 
-/// Reports that a record is registered, or why it is not (kDNSServiceErr_NameConflict).
+/// Reports that a record is registered, or why it is not (such as kDNSServiceErr_NameConflict).
 typedef void (DNSSD_API *DNSServiceRegisterRecordReply)(
     DNSServiceRef sdRef, DNSRecordRef RecordRef, DNSServiceFlags flags, DNSServiceErrorType errorCode, void *context);
 
@@ -368,7 +369,7 @@ DNSServiceErrorType DNSSD_API DNSServiceRegisterRecord(
 
 // Browsing and resolving
 
-/// Reports a service that was found on an interface (kDNSServiceFlagsAdd) or is gone there.
+/// Reports a service that was found on an interface (kDNSServiceFlagsAdd) or is gone there. With an error, name, type and domain are NULL.
 typedef void (DNSSD_API *DNSServiceBrowseReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType errorCode, const char *serviceName,
     const char *regtype, const char *replyDomain, void *context);
@@ -379,7 +380,8 @@ DNSServiceErrorType DNSSD_API DNSServiceBrowse(
     DNSServiceRef *sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, const char *regtype, const char *domain, DNSServiceBrowseReply callBack,
     void *context);
 
-/// Reports where a service is: its host, its port, and its TXT record.
+/// Reports where a service is: its host, its port, and its TXT record. With an error, the full name is the one of the service, the host and the record
+/// are NULL, and the numbers 0.
 typedef void (DNSSD_API *DNSServiceResolveReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType errorCode, const char *fullname,
     const char *hosttarget, uint16_t port, uint16_t txtLen, const unsigned char *txtRecord, void *context);
@@ -392,7 +394,7 @@ DNSServiceErrorType DNSSD_API DNSServiceResolve(
 // Records and addresses
 
 /// Reports a record that was found (kDNSServiceFlagsAdd) or is gone; kDNSServiceErr_NoSuchRecord if its owner or a name server says that there is none. Names in the data are
-/// not compressed. The time to live is in seconds.
+/// not compressed. The time to live is in seconds. With an error, the name is the one that was asked for, and the data is empty.
 typedef void (DNSSD_API *DNSServiceQueryRecordReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType errorCode, const char *fullname, uint16_t rrtype,
     uint16_t rrclass, uint16_t rdlen, const void *rdata, uint32_t ttl, void *context);
@@ -403,8 +405,9 @@ DNSServiceErrorType DNSSD_API DNSServiceQueryRecord(
     DNSServiceRef *sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, const char *fullname, uint16_t rrtype, uint16_t rrclass,
     DNSServiceQueryRecordReply callBack, void *context);
 
-/// Reports an address that was found (kDNSServiceFlagsAdd) or is gone; kDNSServiceErr_NoSuchRecord, with an address of zeros, if the host has none of that
-/// family. The scope of a link-local address is its interface.
+/// Reports an address that was found (kDNSServiceFlagsAdd) or is gone; kDNSServiceErr_NoSuchRecord if the host has none of a family. The scope of a
+/// link-local address is its interface. With an error, the name is the one that was asked for, and the address consists of zeros. It has the family of which
+/// the host has none; with another error, that of the query, or AF_INET for both.
 typedef void (DNSSD_API *DNSServiceGetAddrInfoReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType errorCode, const char *hostname,
     const struct sockaddr *address, uint32_t ttl, void *context);

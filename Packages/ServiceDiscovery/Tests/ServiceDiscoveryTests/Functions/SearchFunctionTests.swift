@@ -306,6 +306,27 @@ struct SearchFunctionTests {
         }
     }
 
+    /// A reply with an error has an address, whose family programs read.
+    @Test(arguments: [(0, "0.0.0.0"), (1, "0.0.0.0"), (2, "::"), (3, "0.0.0.0")])
+    func aFailedQueryHasAnAddressOfZeros(protocols: Int, shown: String) throws {
+        func addresses(_ flags: Int) -> FunctionReference? {
+            FunctionReference {
+                DNSServiceGetAddrInfo(
+                    $0, DNSServiceFlags(flags), 0, DNSServiceProtocol(protocols), "desk.local",
+                    FunctionReplies.address, replies.context)
+            }
+        }
+        try ServiceEnvironment.with(engine, timeout: .zero) {
+            let late = try #require(addresses(kDNSServiceFlagsTimeout))
+            #expect(late.process() == 0)
+            #expect(replies.take() == ["0 0 -65568 desk.local. \(shown) 0"])
+            let failed = try #require(addresses(0))
+            engine.report(.failed(ServiceDiscoveryError(.limitReached)))
+            failed.process()
+            #expect(replies.take() == ["0 0 -65553 desk.local. \(shown) 0"])
+        }
+    }
+
     @Test func domainsAreEnumerated() throws {
         try ServiceEnvironment.with(engine) {
             func enumerate(_ flags: Int) -> FunctionReference? {
