@@ -139,6 +139,9 @@ private struct Locations: Sendable {
             {
                 (services[interface], reported[interface]) = (nil, nil)
             }
+            if record.type == .txt, texts[interface] == record.data.wireForm {
+                (texts[interface], reported[interface]) = (nil, nil)
+            }
             return nil
         // RFC 6763 §6.1: a service without a TXT record has the same meaning as one with an empty item.
         case .absent(.txt, let interface): return add(.txt([[]]), interface)

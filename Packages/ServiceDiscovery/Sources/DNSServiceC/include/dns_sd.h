@@ -119,23 +119,23 @@ enum {
     kDNSServiceErr_BadParam = -65540,
     /// The reference was released, or is no reference of that kind.
     kDNSServiceErr_BadReference = -65541,
-    /// The replies come on a dispatch queue.
+    /// The replies come on a dispatch queue, or the service or record is not published any more.
     kDNSServiceErr_BadState = -65542,
     /// The flags are invalid, or exclude each other.
     kDNSServiceErr_BadFlags = -65543,
     /// The function, the type of records or the interface is not supported.
     kDNSServiceErr_Unsupported = -65544,
-    /// The reference was not initialized.
+    /// The reference was not initialized. Not returned.
     kDNSServiceErr_NotInitialized = -65545,
-    /// The record is registered already.
+    /// The record is registered already. Not returned.
     kDNSServiceErr_AlreadyRegistered = -65547,
     /// The name is taken by another host or program.
     kDNSServiceErr_NameConflict = -65548,
     /// A key, a value or an item of a TXT record is invalid.
     kDNSServiceErr_Invalid = -65549,
-    /// A firewall is in the way.
+    /// A firewall is in the way. Not returned.
     kDNSServiceErr_Firewall = -65550,
-    /// The library and the daemon have different versions.
+    /// The library and the daemon have different versions. Not returned.
     kDNSServiceErr_Incompatible = -65551,
     /// There is no such interface, or it does not support multicast.
     kDNSServiceErr_BadInterfaceIndex = -65552,
@@ -143,37 +143,37 @@ enum {
     kDNSServiceErr_Refused = -65553,
     /// The name has no record of that type.
     kDNSServiceErr_NoSuchRecord = -65554,
-    /// The operation is not allowed.
+    /// The operation is not allowed. Not returned.
     kDNSServiceErr_NoAuth = -65555,
     /// The TXT record has no such key.
     kDNSServiceErr_NoSuchKey = -65556,
-    /// A port could not be mapped.
+    /// A port could not be mapped. Not returned.
     kDNSServiceErr_NATTraversal = -65557,
-    /// There are two address translators in a row.
+    /// There are two address translators in a row. Not returned.
     kDNSServiceErr_DoubleNAT = -65558,
-    /// The clocks differ.
+    /// The clocks differ. Not returned.
     kDNSServiceErr_BadTime = -65559,
-    /// A signature is invalid.
+    /// A signature is invalid. Not returned.
     kDNSServiceErr_BadSig = -65560,
-    /// A key is invalid.
+    /// A key is invalid. Not returned.
     kDNSServiceErr_BadKey = -65561,
-    /// The failure is temporary.
+    /// The failure is temporary. Not returned.
     kDNSServiceErr_Transient = -65562,
     /// There is no daemon, or the process was forked after the first operation.
     kDNSServiceErr_ServiceNotRunning = -65563,
-    /// The router maps no ports.
+    /// The router maps no ports. Not returned.
     kDNSServiceErr_NATPortMappingUnsupported = -65564,
-    /// The router maps no ports just now.
+    /// The router maps no ports just now. Not returned.
     kDNSServiceErr_NATPortMappingDisabled = -65565,
-    /// There is no router.
+    /// There is no router. Not returned.
     kDNSServiceErr_NoRouter = -65566,
-    /// The name server is asked again and again.
+    /// The name server is asked again and again. Not returned.
     kDNSServiceErr_PollingMode = -65567,
     /// There was no answer in time.
     kDNSServiceErr_Timeout = -65568,
-    /// The connection is not usable any more.
+    /// The connection is not usable any more. Not returned.
     kDNSServiceErr_DefunctConnection = -65569,
-    /// A policy forbids the operation.
+    /// A policy forbids the operation. Not returned.
     kDNSServiceErr_PolicyDenied = -65570,
 };
 
@@ -244,6 +244,8 @@ enum {
     kDNSServiceType_NSEC3 = 50,
     kDNSServiceType_NSEC3PARAM = 51,
     kDNSServiceType_HIP = 55,
+    kDNSServiceType_SVCB = 64,
+    kDNSServiceType_HTTPS = 65,
     kDNSServiceType_SPF = 99,
     kDNSServiceType_UINFO = 100,
     kDNSServiceType_UID = 101,
@@ -417,7 +419,7 @@ DNSServiceErrorType DNSSD_API DNSServiceGetAddrInfo(
     DNSServiceRef *sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceProtocol protocol, const char *hostname,
     DNSServiceGetAddrInfoReply callBack, void *context);
 
-/// Reports that a record may be stale. It is queried again, and operations lose it after ten seconds unless it is confirmed (RFC 6762 section 10.4).
+/// Reports that a record may be stale, on all interfaces. It is queried again, and operations lose it after ten seconds unless it is confirmed (RFC 6762 section 10.4).
 /// Returns kDNSServiceErr_Unsupported for another class than kDNSServiceClass_IN.
 DNSServiceErrorType DNSSD_API DNSServiceReconfirmRecord(
     DNSServiceFlags flags, uint32_t interfaceIndex, const char *fullname, uint16_t rrtype, uint16_t rrclass, uint16_t rdlen, const void *rdata);

@@ -5,14 +5,17 @@ internal import Glibc
 /// The kernel divides unicast packets to a shared port among the sockets, by sender, so that a program misses some of them. It lists the
 /// sockets in files (proc_net(5)). A bind that does not share the port would tell as well, but other programs could not bind it meanwhile.
 enum PortUse {
-    /// The lists of both families. The second one is missing on a machine without IPv6.
-    private static let lists = ["/proc/self/net/udp", "/proc/self/net/udp6"]
-
     /// Whether sockets other than `own`, which are given by their inodes, use the port. True if the kernel does not tell.
     static func isShared(beside own: Set<UInt64>) -> Bool {
-        let known = lists.map { bytes(of: $0).map { sockets(in: $0, port: MulticastRules.port) } }
-        guard let first = known[0] else { return true }
-        return !first.union(known[1] ?? []).isSubset(of: own)
+        // Those of the thread's network namespace.
+        isShared(["/proc/thread-self/net/udp", "/proc/thread-self/net/udp6"].map(bytes), beside: own)
+    }
+
+    /// Whether the lists of both families have other sockets with the port than `own`. The second one is missing on a machine without IPv6.
+    /// Lists without the own sockets are those of another network namespace, and tell nothing.
+    static func isShared(_ lists: [[UInt8]?], beside own: Set<UInt64>) -> Bool {
+        let known = lists.compactMap { $0 }.map { sockets(in: $0, port: MulticastRules.port) }
+        return own.isEmpty || known.reduce([]) { $0.union($1) } != own
     }
 
     /// The inodes of the sockets that are bound to the port.

@@ -224,6 +224,14 @@ struct SearchFunctionTests {
             engine.set([location], isPresent: false)
             resolver.process()
             #expect(replies.take() == ["0 1 0 \(name) desk.local. 81 [1, 97]"])
+            // A service that goes and returns has the TXT record of its return.
+            let other = DNSRecord(desk, timeToLive: 120, .srv(priority: 0, weight: 0, port: 81, target: host))
+            engine.set([other, text], isPresent: false)
+            engine.set([other])
+            #expect(!resolver.isReadable)
+            engine.set([DNSRecord(desk, timeToLive: 4_500, .txt([[0x62]]))])
+            resolver.process()
+            #expect(replies.take() == ["0 1 0 \(name) desk.local. 81 [1, 98]"])
         }
     }
 

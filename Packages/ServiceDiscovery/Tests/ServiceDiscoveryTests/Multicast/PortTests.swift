@@ -69,6 +69,13 @@ struct PortTests {
         #expect(PortUse.sockets(in: Array(v4.utf8), port: 5353) == [22222, 4_294_967_297])
         #expect(PortUse.sockets(in: Array(v6.utf8), port: 5353) == [44444])
         #expect(PortUse.sockets(in: Array("0: 1\n\n:: : : : : : : : : :\n".utf8), port: 5353) == [])
+        let lists = [Array(v4.utf8), Array(v6.utf8)]
+        #expect(!PortUse.isShared(lists, beside: [22222, 4_294_967_297, 44444]))
+        #expect(PortUse.isShared(lists, beside: [22222, 44444]))
+        // Without IPv6, in another network namespace, and without any list.
+        #expect(!PortUse.isShared([lists[0], nil], beside: [22222, 4_294_967_297]))
+        #expect(PortUse.isShared(lists, beside: [22222, 4_294_967_297, 44444, 55555]))
+        #expect(PortUse.isShared([nil, nil], beside: [22222]))
     }
 
     /// The engine's own sockets are no other program's.
