@@ -1,6 +1,8 @@
 // A thousand operations of dns_sd.h on eight threads, with what the process has open before, during and after them.
 //
-//   cc -pthread dns-sd.c $(pkg-config --cflags --libs libdns_sd) -o dns-sd && ./dns-sd
+//   cc -pthread dns-sd.c $(pkg-config --cflags --libs libdns_sd) -o dns-sd && ./dns-sd [any]
+//
+// The operations are on this machine only or, with `any`, on all interfaces.
 
 #include <dirent.h>
 #include <dns_sd.h>
@@ -13,6 +15,7 @@
 
 enum { threads = 8, operations = 125, rounds = 100 };
 
+static uint32_t interfaceIndex = kDNSServiceInterfaceIndexLocalOnly;
 static pthread_barrier_t barrier;
 static int during[2];
 
@@ -34,9 +37,9 @@ static int count(int ofSockets) {
 }
 
 static void found(
-    DNSServiceRef reference, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType error, const char *name, const char *type,
+    DNSServiceRef reference, DNSServiceFlags flags, uint32_t index, DNSServiceErrorType error, const char *name, const char *type,
     const char *domain, void *context) {
-    (void)flags, (void)interfaceIndex, (void)name, (void)type, (void)domain;
+    (void)flags, (void)index, (void)name, (void)type, (void)domain;
     if (error != kDNSServiceErr_NoError) exit(2);
     // The last reply of the reference.
     DNSServiceRefDeallocate(reference);
@@ -45,7 +48,7 @@ static void found(
 
 static DNSServiceRef browse(void *context) {
     DNSServiceRef browser;
-    if (DNSServiceBrowse(&browser, 0, kDNSServiceInterfaceIndexLocalOnly, "_rounds._tcp", NULL, found, context) != 0) exit(3);
+    if (DNSServiceBrowse(&browser, 0, interfaceIndex, "_rounds._tcp", NULL, found, context) != 0) exit(3);
     return browser;
 }
 
@@ -72,9 +75,10 @@ static void registered(
     if (error != kDNSServiceErr_NoError) exit(4);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "any") == 0) interfaceIndex = kDNSServiceInterfaceIndexAny;
     DNSServiceRef service;
-    if (DNSServiceRegister(&service, 0, kDNSServiceInterfaceIndexLocalOnly, "Rounds", "_rounds._tcp", NULL, NULL, 1, 0, NULL, registered, NULL) != 0) return 5;
+    if (DNSServiceRegister(&service, 0, interfaceIndex, "Rounds", "_rounds._tcp", NULL, NULL, 1, 0, NULL, registered, NULL) != 0) return 5;
     if (DNSServiceProcessResult(service) != 0) return 6;
     int before[] = {count(0), count(1)};
     pthread_barrier_init(&barrier, NULL, threads);

@@ -1,8 +1,8 @@
 // Adds an internet password to the keychain, finds it, removes it, and prints what the roots of this machine say about a certificate.
 //
-//   cc passwords.c $(pkg-config --cflags --libs CFNetwork) -o passwords && ./passwords [SERVER]
+//   cc passwords.c $(pkg-config --cflags --libs CFNetwork) -o passwords && ./passwords [SERVER [USER PASSWORD]]
 //
-// With a server, prints the users and passwords that the keychain has for it. Source for C11 and later and for C++; nothing in it is specific to Linux.
+// With a server, prints the users and passwords that the keychain has for it; with a user and a password as well, adds these. Source for C11 and later and for C++; nothing in it is specific to Linux.
 
 #include <Security/Security.h>
 #include <stdio.h>
@@ -45,7 +45,14 @@ static int list(char *server) {
     return 0;
 }
 
+static int add(const char *server, const char *user, const char *password) {
+    report("add", SecKeychainAddInternetPassword(NULL, (UInt32)strlen(server), server, 0, NULL, (UInt32)strlen(user), user, 0, NULL, 0,
+                      kSecProtocolTypeAny, kSecAuthenticationTypeAny, (UInt32)strlen(password), password, NULL));
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    if (argc > 3) return add(argv[1], argv[2], argv[3]);
     if (argc > 1) return list(argv[1]);
     static const char server[] = "passwords.example", user[] = "joe", password[] = "open sesame";
     SecKeychainItemRef item = NULL;

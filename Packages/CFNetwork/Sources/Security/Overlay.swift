@@ -211,9 +211,8 @@ public var kSecAttrAuthenticationTypeDPA: NSString { bridge(SecurityC.__kSecAttr
 public var kSecAttrAuthenticationTypeRPA: NSString { bridge(SecurityC.__kSecAttrAuthenticationTypeRPA) }
 
 /// Changes attributes and the password of all items that match a dictionary, except those that another program has changed since they were
-/// found. Fails with errSecItemNotFound if there are none; at the first item that
-/// cannot be changed, with errSecDuplicateItem if another item has the attributes, or with errSecParam if it would have no server or account.
-/// The items before that one have been changed.
+/// found. Fails with errSecItemNotFound if there are none; at the first item that cannot be changed, with errSecDuplicateItem if another item has the attributes, or with errSecParam if it would have no server or account.
+/// The items before that one have been changed; that one too in part, if a Secret Service fails between its changes.
 public func SecItemUpdate(_ query: NSDictionary?, _ attributesToUpdate: NSDictionary?) -> OSStatus {
     SecurityC.__SecItemUpdate(query.map { bridge($0) }, attributesToUpdate.map { bridge($0) })
 }

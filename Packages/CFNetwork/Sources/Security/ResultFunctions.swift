@@ -19,7 +19,7 @@ private func write<Object, Result>(
 
 /// Adds an item with the attributes and the password (kSecValueData, else empty) of a dictionary, and returns it in the form that its
 /// kSecReturn… keys say, unless `result` is NULL. Fails with errSecParam without a server or an account, and with errSecDuplicateItem if
-/// there is such an item.
+/// there is such an item. If the Secret Service fails when the item is read back, that is the error, and the item stays.
 public func SecItemAdd(_ attributes: NSDictionary?, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     write(to: result, { $0 }) { SecurityC.__SecItemAdd(attributes.map { bridge($0) }, $0) }
 }

@@ -53,7 +53,8 @@ public struct SCDynamicStoreContext {
 public typealias SCNetworkReachabilityContext = SCDynamicStoreContext
 
 /// Creates a session with the name of the program, and retains the context's pointer until the session is deallocated, or soon after: see
-/// SCDynamicStoreContext. The callback may be NULL for a session that only reads. Returns NULL, with kSCStatusInvalidArgument, unless the name is a string.
+/// SCDynamicStoreContext. The callback may be NULL for a session that only reads. Returns NULL, with kSCStatusInvalidArgument unless the name is a string,
+/// and with kSCStatusFailed without memory.
 public func SCDynamicStoreCreate(
     _ allocator: CFAllocator?, _ name: NSString?, _ callout: SCDynamicStoreCallBack?,
     _ context: UnsafeMutablePointer<SCDynamicStoreContext>?
@@ -73,7 +74,8 @@ public func SCDynamicStoreCreate(
     }
 }
 
-/// Creates a session as SCDynamicStoreCreate does. The options, a dictionary or NULL (kSCDynamicStoreUseSessionKeys), have no effect.
+/// Creates a session as SCDynamicStoreCreate does. The options, a dictionary or NULL (kSCDynamicStoreUseSessionKeys), have no effect; an object of
+/// another type is refused with kSCStatusInvalidArgument.
 public func SCDynamicStoreCreateWithOptions(
     _ allocator: CFAllocator?, _ name: NSString?, _ storeOptions: NSDictionary?, _ callout: SCDynamicStoreCallBack?,
     _ context: UnsafeMutablePointer<SCDynamicStoreContext>?
@@ -82,7 +84,7 @@ public func SCDynamicStoreCreateWithOptions(
 }
 
 /// Sets the callback; NULL removes it. Retains the context's pointer, and releases it when the callback is replaced or removed, or the
-/// target is deallocated, or soon after: see SCNetworkReachabilityContext.
+/// target is deallocated, or soon after: see SCNetworkReachabilityContext. Returns FALSE with kSCStatusInvalidArgument for another object.
 @discardableResult
 public func SCNetworkReachabilitySetCallback(
     _ target: SCNetworkReachability?, _ callout: SCNetworkReachabilityCallBack?,
@@ -111,8 +113,8 @@ public func SCDynamicStoreSetDispatchQueue(_ store: SCDynamicStore?, _ queue: Di
     setQueue(of: store, to: queue.map { QueueTarget($0) })
 }
 
-/// Calls the callback on a dispatch queue; NULL ends the calls. Refused with kSCStatusInvalidArgument if the target has another queue, or is
-/// scheduled on a run loop.
+/// Calls the callback on a dispatch queue; NULL ends the calls. Returns FALSE, and changes nothing: with kSCStatusInvalidArgument for another
+/// object, and if the target has another queue or is scheduled on a run loop; with kSCStatusFailed without a descriptor.
 @discardableResult
 public func SCNetworkReachabilitySetDispatchQueue(_ target: SCNetworkReachability?, _ queue: DispatchQueue?) -> Bool {
     setQueue(of: target, to: queue.map { QueueTarget($0) })

@@ -18,19 +18,22 @@ public func SCDynamicStoreCreateRunLoopSource(_ allocator: CFAllocator?, _ store
 /// The keys (CFArray of CFString) that match a pattern, a POSIX extended regular expression for the whole key, without back-references. A pattern
 /// that is invalid is refused with kSCStatusInvalidArgument, and so is one of more than 1,024 bytes, with more than 32 groups within each
 /// other, or of more than 2,048 places: one for each character, each range in brackets (a class has up to four), and each + and ?; two for each *
-/// and |. An interval has the places of the operands, ?, * and + that it stands for.
+/// and |. An interval has the places of the operands, ?, * and + that it stands for. Returns NULL with kSCStatusFailed without a descriptor. The session
+/// may be NULL.
 public func SCDynamicStoreCopyKeyList(_ store: SCDynamicStore?, _ pattern: NSString?) -> NSArray? {
     SystemConfigurationC.__SCDynamicStoreCopyKeyList(store, pattern.map { bridge($0) }).map {
         bridge($0.takeRetainedValue())
     }
 }
 
-/// The present value of a key. Returns NULL with kSCStatusNoKey if it has none. The session may be NULL.
+/// The present value of a key. Returns NULL with kSCStatusNoKey if it has none, and with kSCStatusFailed without a descriptor. The session may be NULL.
 public func SCDynamicStoreCopyValue(_ store: SCDynamicStore?, _ key: NSString?) -> CFPropertyList? {
     SystemConfigurationC.__SCDynamicStoreCopyValue(store, key.map { bridge($0) })?.takeRetainedValue()
 }
 
-/// The values of the keys that exist among some keys, and of those that match some patterns, at one instant. The session may be NULL.
+/// The values of the keys that exist among some keys, and of those that match some patterns, at one instant. Returns NULL
+/// with kSCStatusInvalidArgument for an element that is not a string and for an invalid pattern, and with kSCStatusFailed without a descriptor. The
+/// session may be NULL.
 public func SCDynamicStoreCopyMultiple(_ store: SCDynamicStore?, _ keys: NSArray?, _ patterns: NSArray?)
     -> NSDictionary?
 {
@@ -40,7 +43,8 @@ public func SCDynamicStoreCopyMultiple(_ store: SCDynamicStore?, _ keys: NSArray
 }
 
 /// Sets the keys whose changes are reported, instead of the former ones, and patterns of further keys, which may not exist yet. Changes from
-/// now on are reported; NULL for both ends the reports.
+/// now on are reported; NULL for both ends the reports. Returns FALSE, and keeps the former keys: with kSCStatusNoStoreSession without a session, with
+/// kSCStatusInvalidArgument for an element that is not a string and for an invalid pattern, with kSCStatusFailed without a descriptor.
 @discardableResult
 public func SCDynamicStoreSetNotificationKeys(_ store: SCDynamicStore?, _ keys: NSArray?, _ patterns: NSArray?) -> Bool
 {
@@ -49,6 +53,7 @@ public func SCDynamicStoreSetNotificationKeys(_ store: SCDynamicStore?, _ keys: 
 }
 
 /// The keys (CFArray of CFString) that have changed since the last call of this function or of the callback; empty if there are none.
+/// Returns NULL with kSCStatusNoStoreSession without a session.
 public func SCDynamicStoreCopyNotifiedKeys(_ store: SCDynamicStore?) -> NSArray? {
     SystemConfigurationC.__SCDynamicStoreCopyNotifiedKeys(store).map { bridge($0.takeRetainedValue()) }
 }
@@ -192,16 +197,18 @@ public func SCNetworkReachabilityCreateWithName(_ allocator: CFAllocator?, _ nod
     -> SCNetworkReachability?
 { SystemConfigurationC.__SCNetworkReachabilityCreateWithName(allocator, nodename)?.takeRetainedValue() }
 
-/// The present flags. For a name, waits until its addresses are known; the flags of a name that is not found are 0. Returns FALSE with
-/// kSCStatusReachabilityUnknown if the kernel cannot be asked.
+/// The present flags. For a name, waits until its addresses are known; the flags of a name that is not found, or whose lookup fails just now, are 0.
+/// Returns FALSE with kSCStatusReachabilityUnknown if the kernel cannot be asked, and with kSCStatusInvalidArgument unless the arguments are
+/// a target and a pointer.
 @discardableResult
 public func SCNetworkReachabilityGetFlags(
     _ target: SCNetworkReachability?, _ flags: UnsafeMutablePointer<SCNetworkReachabilityFlags>?
 ) -> Bool { SystemConfigurationC.__SCNetworkReachabilityGetFlags(target, flags) }
 
 /// Adds a run loop and mode on which to call the callback. If there are several, each change is reported once, on one of them. Changes from
-/// the flags at the first call are reported; the flags of a name count as 0 until it is found. Refused with kSCStatusInvalidArgument if the
-/// target has a queue.
+/// the flags at the first call are reported; the flags of a name count as 0 until it is found. Returns FALSE, and
+/// changes nothing: with kSCStatusInvalidArgument for an argument that is NULL or of another type, and if the target has a queue; with
+/// kSCStatusFailed without a descriptor.
 @discardableResult
 public func SCNetworkReachabilityScheduleWithRunLoop(
     _ target: SCNetworkReachability?, _ runLoop: CFRunLoop?, _ runLoopMode: NSString?

@@ -7,7 +7,7 @@
 ///
 /// POSIX leaves several forms undefined. A repetition of a repetition (`a**`), an empty alternative (`a||b`) and an empty group are
 /// accepted, and mean what they mean for the C library. The others are invalid: a back-reference, `\` before a letter or digit, a
-/// repetition of nothing, and in brackets a range whose end is a class, an equivalence class or the end of another range.
+/// repetition of nothing, `{,2}`, and in brackets a range whose end is a class, an equivalence class or the end of another range.
 struct KeyPattern: Sendable {
     /// The maximum size of an expression, in bytes.
     static let maximumSize = 1024

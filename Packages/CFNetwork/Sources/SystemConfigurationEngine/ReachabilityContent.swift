@@ -2,6 +2,7 @@ internal import CFNetworkC
 internal import CFNetworkC.Runtime
 internal import CFNetworkEngine
 @preconcurrency internal import CoreFoundation
+internal import Dispatch
 internal import EventLoops
 internal import HostResolver
 internal import SystemConfigurationC
@@ -16,9 +17,9 @@ enum ReachabilityTarget: Sendable {
 /// A host whose reachability is asked for or watched: SCNetworkReachability.
 ///
 /// Theory of operation. While the target is scheduled, it observes the system and compares its flags with those that it reported last. The
-/// addresses of a name are looked up when the watch begins and after each change; until there are some, its flags are empty. If a later
-/// lookup gives no answer, the addresses stay: the flags then say whether they can be reached. The object owns its content; the
-/// content refers to the object weakly.
+/// addresses of a name are looked up when the watch begins, after each change, and again after a failure (``LookupSchedule``); until there are
+/// some, its flags are empty. If a later lookup gives no answer, the addresses stay: the flags then say whether they can be reached. The
+/// object owns its content; the content refers to the object weakly.
 final class ReachabilityContent: ObjectContent, @unchecked Sendable {
     // The locks protect all state. The object is set once, before the program has it.
     static let typeID = cfn_class_register("SCNetworkReachability")
@@ -36,7 +37,10 @@ final class ReachabilityContent: ObjectContent, @unchecked Sendable {
         let subscription: Subscription
         /// The addresses of a name; nil before a lookup has found any.
         var addresses: [IPAddress]?
+        var lookups: LookupSchedule
         var lookup: HostLookup?
+        /// Before the next lookup.
+        var pause: LoopTimer?
         var reported: ReachabilityFlags = []
         var flags: ReachabilityFlags = []
     }
@@ -55,7 +59,13 @@ final class ReachabilityContent: ObjectContent, @unchecked Sendable {
         case queue(any DeliveryTarget)
     }
 
+    /// Where changes are examined and lookups end. No file is read there: all targets of the process wait for each other.
+    private static let queue = QueueTarget(DispatchQueue(label: "SCNetworkReachability"))
+
     private let target: ReachabilityTarget
+    private let resolver: any HostLookup.AnyResolver
+    /// The schedule of a watch at its beginning.
+    private let lookups: LookupSchedule
     private weak var object: SCNetworkReachability?
     private let state = Locked(State())
     /// Held while run loops or the queue are added and removed, so that the target is watched exactly while there are any.
@@ -64,7 +74,13 @@ final class ReachabilityContent: ObjectContent, @unchecked Sendable {
     /// Held while flags are determined and compared, so that they are compared in their order.
     private let comparisons = Locked(())
 
-    private init(_ target: ReachabilityTarget) { self.target = target }
+    private init(
+        _ target: ReachabilityTarget, resolver: any HostLookup.AnyResolver, lookups: LookupSchedule
+    ) {
+        self.target = target
+        self.resolver = resolver
+        self.lookups = lookups
+    }
 
     deinit {
         pump.stop()
@@ -73,9 +89,10 @@ final class ReachabilityContent: ObjectContent, @unchecked Sendable {
 
     /// Creates a target.
     static func makeTarget(
-        _ allocator: CFAllocator?, _ target: ReachabilityTarget
+        _ allocator: CFAllocator?, _ target: ReachabilityTarget,
+        resolver: any HostLookup.AnyResolver = SystemResolver.shared, lookups: LookupSchedule = LookupSchedule()
     ) -> Unmanaged<SCNetworkReachability>? {
-        let content = ReachabilityContent(target)
+        let content = ReachabilityContent(target, resolver: resolver, lookups: lookups)
         let object: Unmanaged<SCNetworkReachability>? = makeObject(allocator, typeID, content)
         content.object = object?.takeUnretainedValue()
         return object
@@ -101,7 +118,7 @@ final class ReachabilityContent: ObjectContent, @unchecked Sendable {
         do throws(ResolverError) {
             switch target {
             case .name(let name):
-                let host = HostLookup(name: name)
+                let host = HostLookup(name: name, resolver: resolver)
                 try host.resolve(.reachability)
                 return host.reachability.value ?? []
             case .addresses(let local, let remote): return try Self.flags(from: local, to: remote)
@@ -216,10 +233,10 @@ final class ReachabilityContent: ObjectContent, @unchecked Sendable {
             state.lastWatch += 1
             return state.lastWatch
         }
-        let subscription = try SystemWatch.observe { [weak self] _ in self?.refresh(number) }
-        state.withLock { $0.watch = Watch(number: number, subscription: subscription) }
+        let subscription = try SystemWatch.observe(on: Self.queue) { [weak self] _ in self?.systemChanged() }
+        state.withLock { $0.watch = Watch(number: number, subscription: subscription, lookups: lookups) }
         switch target {
-        case .name: lookUp(number)
+        case .name: advance(number) { $0.changed() }
         case .addresses: compare(number, isBaseline: true)
         }
     }
@@ -227,67 +244,107 @@ final class ReachabilityContent: ObjectContent, @unchecked Sendable {
     /// Ends the watch. The caller holds ``schedule``.
     private func endWatch() {
         let watch = state.withLock { $0.watch.take() }
+        watch?.pause?.cancel()
         watch?.subscription.cancel()
     }
 
     /// Called after each change of the system.
-    private func refresh(_ number: Int) {
+    func systemChanged() {
+        guard let number = state.withLock({ $0.watch?.number }) else { return }
         compare(number)
-        if case .name = target { lookUp(number) }
+        if case .name = target { advance(number) { $0.changed() } }
     }
 
     /// Determines the flags. As a baseline, they count as reported.
     private func compare(_ number: Int, isBaseline: Bool = false) {
-        let hasChanged = comparisons.withLock { _ in
+        let hasChanged = comparisons.withLock { _ -> Bool? in
             let addresses = state.withLock { $0.watch?.addresses }
             let flags: ReachabilityFlags
             switch target {
-            // If the kernel cannot be queried now, nothing is known to have changed.
+            // If the kernel cannot be queried now, it is queried again later.
             case .name:
-                guard let addresses, let found = try? ReachabilityFlags(of: addresses) else { return false }
+                guard let addresses else { return false }
+                guard let found = try? ReachabilityFlags(of: addresses) else { return nil }
                 flags = found
             case .addresses(let local, let remote):
-                guard let found = try? Self.flags(from: local, to: remote) else { return false }
+                guard let found = try? Self.flags(from: local, to: remote) else { return nil }
                 flags = found
             }
             return state.withLock { state in
-                guard state.watch?.number == number else { return false }
+                guard state.watch?.number == number else { return false as Bool? }
                 state.watch?.flags = flags
                 if isBaseline { state.watch?.reported = flags }
                 return state.watch?.reported != flags
             }
         }
-        if hasChanged { pump.signal() }
+        switch hasChanged {
+        case true?: pump.signal()
+        case false?: break
+        case nil:
+            SystemWatch.repeatLater(on: Self.queue) { [weak self] in self?.compare(number, isBaseline: isBaseline) }
+        }
     }
 
-    /// Looks the name up, in place of a lookup that is running.
+    // MARK: Looking up
+
+    /// Changes the schedule of lookups, and does what follows.
+    private func advance(_ number: Int, _ change: (inout LookupSchedule) -> LookupSchedule.Action) {
+        let action = state.withLock { state -> LookupSchedule.Action in
+            guard var watch = state.watch, watch.number == number else { return .nothing }
+            defer { state.watch = watch }
+            return change(&watch.lookups)
+        }
+        switch action {
+        case .nothing: break
+        case .lookUp: lookUp(number)
+        case .wait(let pause): wait(pause, number)
+        }
+    }
+
+    private func wait(_ pause: Duration, _ number: Int) {
+        let timer = EventLoop.shared.schedule(at: .now + pause) { [weak self] in
+            Self.queue.queue.async { [weak self] in self?.advance(number) { $0.pauseEnded() } }
+        }
+        let isCurrent = state.withLock { state in
+            guard state.watch?.number == number else { return false }
+            state.watch?.pause = timer
+            return true
+        }
+        if !isCurrent { timer.cancel() }
+    }
+
     private func lookUp(_ number: Int) {
         guard case .name(let name) = target else { return }
-        let lookup = HostLookup(name: name)
-        lookup.setClient { [weak self] lookup, _, error in
-            let addresses = error == nil ? lookup.addresses.value?.compactMap(\.ipAddress) : nil
-            let isGone = error?.code == .hostNotFound || error?.code == .noData
-            self?.found(isGone ? [] : addresses, by: lookup, number)
+        let lookup = HostLookup(name: name, resolver: resolver)
+        lookup.setClient { [weak self] lookup, _, error in self?.ended(lookup, error, number) }
+        lookup.schedule(on: Self.queue)
+        let (former, pause) = state.withLock { state -> (HostLookup?, LoopTimer?) in
+            guard state.watch?.number == number else { return (lookup, nil) }
+            defer { state.watch?.lookup = lookup }
+            return (state.watch?.lookup, state.watch?.pause.take())
         }
-        lookup.schedule(on: SystemWatch.queue)
-        let former = state.withLock { state -> HostLookup? in
-            guard state.watch?.number == number else { return lookup }
-            let former = state.watch?.lookup
-            state.watch?.lookup = lookup
-            return former
-        }
-        // Releasing the former lookup cancels it. An invalid name has no addresses.
-        withExtendedLifetime(former) {}
+        pause?.cancel()
+        withExtendedLifetime(former) {}  // released without the lock
+        // An invalid name has no addresses.
         try? lookup.start(.addresses)
     }
 
-    private func found(_ addresses: [IPAddress]?, by lookup: HostLookup, _ number: Int) {
-        let isCurrent = state.withLock { state in
-            guard state.watch?.number == number, state.watch?.lookup === lookup else { return false }
-            state.watch?.lookup = nil
-            if let addresses { state.watch?.addresses = addresses }
-            return addresses != nil
+    private func ended(_ lookup: HostLookup, _ error: ResolverError?, _ number: Int) {
+        var counts = false
+        advance(number) { schedule in
+            let outcome: LookupSchedule.Outcome =
+                switch error?.code {
+                case nil: .found
+                case .hostNotFound, .noData: .gone
+                default: .failed
+                }
+            let action: LookupSchedule.Action
+            (counts, action) = schedule.ended(outcome)
+            return action
         }
-        if isCurrent { compare(number) }
+        guard counts else { return }
+        let addresses = lookup.addresses.value?.compactMap(\.ipAddress) ?? []
+        state.withLock { if $0.watch?.number == number { $0.watch?.addresses = addresses } }
+        compare(number)
     }
 }

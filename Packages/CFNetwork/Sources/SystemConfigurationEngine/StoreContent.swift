@@ -2,6 +2,7 @@ internal import CFNetworkC
 internal import CFNetworkC.Runtime
 internal import CFNetworkEngine
 @preconcurrency internal import CoreFoundation
+internal import Dispatch
 internal import EventLoops
 internal import SystemConfigurationC
 
@@ -37,6 +38,8 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
         var subscription: Subscription?
     }
 
+    /// Where values are compared. A session that reads files from a disk that does not answer keeps no other one waiting.
+    private let queue = QueueTarget(DispatchQueue(label: "SCDynamicStore"))
     private let name: String
     private let client: Client
     private weak var object: SCDynamicStore?
@@ -71,10 +74,10 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
     /// - Throws: the status of a failure, if the process has no descriptor left. The former keys stay.
     func select(_ selection: KeySelection) throws(Status) {
         let subscription =
-            selection.isEmpty ? nil : try SystemWatch.observe { [weak self] _ in self?.compare() }
-        let former = snapshots.withLock { _ in
+            selection.isEmpty ? nil : try SystemWatch.observe(on: queue) { [weak self] _ in self?.compare() }
+        let former = try snapshots.withLock { _ throws(Status) in
             // Patterns are matched without the lock of the state, which threads of the program wait for.
-            let values = selection.isEmpty ? [:] : StoreSnapshot.current().values.filter { selection.contains($0.key) }
+            let values = try StoreSnapshot.values(of: selection)
             let selected = Set(state.withLock { $0.changed }.filter(selection.contains))
             return state.withLock { state in
                 let former = state.subscription
@@ -88,11 +91,11 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
         former?.cancel()
     }
 
-    /// Takes a snapshot, and signals the client if selected values have changed.
-    private func compare() {
-        let hasChanged = snapshots.withLock { _ in
+    /// Takes a snapshot, and signals the client if selected values have changed. If none can be taken just now, one is taken later.
+    func compare() {
+        let hasChanged = snapshots.withLock { _ -> Bool? in
             guard let selection = state.withLock({ $0.selection }) else { return false }
-            let values = StoreSnapshot.current().values.filter { selection.contains($0.key) }
+            guard let values = try? StoreSnapshot.values(of: selection) else { return nil }
             return state.withLock { state in
                 let changed = Set(values.keys).union(state.values.keys).filter { values[$0] != state.values[$0] }
                 state.values = values
@@ -100,7 +103,11 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
                 return !changed.isEmpty
             }
         }
-        if hasChanged { pump.signal() }
+        switch hasChanged {
+        case true?: pump.signal()
+        case false?: break
+        case nil: SystemWatch.repeatLater(on: queue) { [weak self] in self?.compare() }
+        }
     }
 
     /// The keys that have changed since the last call.
@@ -114,9 +121,11 @@ final class StoreContent: ObjectContent, @unchecked Sendable {
     // MARK: Delivery
 
     /// Calls the client with the keys that have changed. Called on the target, a run loop or the queue. Without a callback, they wait.
-    func deliver(on target: any DeliveryTarget) {
+    ///
+    /// - Parameter isCalled: whether the client is still to be called there.
+    func deliver(on target: any DeliveryTarget, while isCalled: () -> Bool = { true }) {
         pump.deliver(on: target) {
-            guard let object, let callback = client.callback else { return .nothing }
+            guard isCalled(), let object, let callback = client.callback else { return .nothing }
             let changed = takeChanged()
             guard !changed.isEmpty else { return .nothing }
             let keys = cfArray(changed.map { cfString($0) })

@@ -75,7 +75,7 @@ public func __SCDynamicStoreCopyKeyList(_ store: SCDynamicStore?, _ pattern: CFS
     reporting(nil) { () throws(Status) in
         try verify(store)
         let selection = try KeySelection(patterns: [text(pattern)])
-        return cfArray(StoreSnapshot.current().values.keys.filter(selection.contains).sorted().map { cfString($0) })
+        return cfArray(try StoreSnapshot.values(of: selection).keys.sorted().map { cfString($0) })
     }
 }
 
@@ -83,7 +83,8 @@ public func __SCDynamicStoreCopyKeyList(_ store: SCDynamicStore?, _ pattern: CFS
 public func __SCDynamicStoreCopyValue(_ store: SCDynamicStore?, _ key: CFString?) -> Unmanaged<CFPropertyList>? {
     reporting(nil) { () throws(Status) in
         try verify(store)
-        guard let value = StoreSnapshot.current().values[try text(key)] else { throw .noKey }
+        let key = try text(key)
+        guard let value = try StoreSnapshot.values(of: KeySelection(keys: [key]))[key] else { throw .noKey }
         return value.cfObject
     }
 }
@@ -95,7 +96,7 @@ public func __SCDynamicStoreCopyMultiple(
     reporting(nil) { () throws(Status) in
         try verify(store)
         let selection = try KeySelection(keys: texts(keys), patterns: texts(patterns))
-        return StoreValue.cfDictionary(StoreSnapshot.current().values.filter { selection.contains($0.key) })
+        return StoreValue.cfDictionary(try StoreSnapshot.values(of: selection))
     }
 }
 

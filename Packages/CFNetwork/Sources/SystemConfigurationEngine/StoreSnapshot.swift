@@ -1,4 +1,5 @@
 internal import DNSWire
+internal import Glibc
 internal import HostResolver
 internal import ServiceDiscovery
 internal import StreamKit
@@ -7,6 +8,7 @@ internal import StreamKit
 struct StoreSnapshot: Sendable {
     private(set) var values: [String: StoreValue] = [:]
 
+    private static let proxiesKey = "State:/Network/Global/Proxies"
     /// The encoding of the computer's name: kCFStringEncodingUTF8.
     static let encoding = 0x0800_0100
 
@@ -19,20 +21,36 @@ struct StoreSnapshot: Sendable {
     ) {
         addNetwork(network)
         addResolver(resolver)
-        if let proxies { values["State:/Network/Global/Proxies"] = .proxies(proxies) }
+        if let proxies { values[StoreSnapshot.proxiesKey] = .proxies(proxies) }
         values["Setup:/System"] = .dictionary([
             "ComputerName": .text(computerName), "ComputerNameEncoding": .number(StoreSnapshot.encoding),
         ])
         values["Setup:/Network/HostNames"] = .dictionary(["LocalHostName": .text(localHostName)])
     }
 
-    /// The present values. What cannot be read has none.
-    static func current() -> StoreSnapshot {
-        let network = try? NetworkSnapshot.current()
-        let proxies = try? currentProxies()
+    /// The present values of the selected keys. Proxy settings that are invalid or unreadable have none.
+    ///
+    /// - Throws: `failed` if the process has no descriptor or memory left: nothing is known then.
+    static func values(of selection: KeySelection) throws(Status) -> [String: StoreValue] {
+        if selection.isEmpty { return [:] }
+        let network: NetworkSnapshot
+        do throws(ResolverError) { network = try NetworkSnapshot.current() } catch { throw .failed }
+        // The file of the proxies may be on a disk that does not answer.
+        let proxies = selection.contains(proxiesKey) ? try knownProxies() : nil
         return StoreSnapshot(
-            network ?? NetworkSnapshot(), .system, proxies, computerName: ComputerName.current,
-            localHostName: LocalHostName.current)
+            network, .system, proxies, computerName: ComputerName.current, localHostName: LocalHostName.current
+        ).values.filter { selection.contains($0.key) }
+    }
+
+    private static func knownProxies() throws(Status) -> ProxySettings? {
+        do throws(StreamError) {
+            return try currentProxies()
+        } catch {
+            if error.domain == .posix, [EMFILE, ENFILE, ENOMEM].contains(CInt(truncatingIfNeeded: error.code)) {
+                throw .failed
+            }
+            return nil
+        }
     }
 
     /// The present proxy settings, which are empty on a machine without any.

@@ -120,8 +120,15 @@ final class StoreSource: Sendable {
         for loop in loops { CFRunLoopWakeUp(loop.value) }
     }
 
+    /// Lets the session deliver as long as the source is on this run loop: a callback may invalidate or remove it.
     private func perform() {
         let store = state.withLock { $0.store }
-        store?.content.deliver(on: reference)
+        let reference = reference
+        guard let current = CFRunLoopGetCurrent() else { return }
+        let loop = Loop(value: current)
+        func isOnLoop() -> Bool { state.withLock { $0.loops.contains { $0.value === loop.value } } }
+        store?.content.deliver(on: reference) { reference.validSource != nil && isOnLoop() }
+        // What has not been delivered waits until the source is on a run loop again.
+        if !isOnLoop() { signal() }
     }
 }

@@ -17,9 +17,8 @@ struct SystemChange: OptionSet, Sendable {
 final class SystemWatch: Sendable {
     /// The time without changes after which the network's changes are reported. One change of a link is several for the kernel.
     static let quietTime: Duration = .milliseconds(10)
-
-    /// Where observers are called: they ask the kernel and read files, which an event loop must not wait for.
-    static let queue = QueueTarget(DispatchQueue(label: "SystemConfiguration"))
+    /// The time after its first message at which a change is reported in any case. A busy machine spreads the messages of one change.
+    static let maximumDelay: Duration = .milliseconds(40)
 
     private struct Shared {
         weak var watch: SystemWatch?
@@ -41,11 +40,16 @@ final class SystemWatch: Sendable {
         return watch
     }
 
+    /// Calls `body` on a queue after a second: what could not be examined for lack of descriptors is examined again.
+    static func repeatLater(on queue: QueueTarget, _ body: @escaping @Sendable () -> Void) {
+        EventLoop.shared.schedule(at: .now + .seconds(1)) { queue.queue.async(execute: body) }
+    }
+
     private init() throws(Status) {
         let changes = Broadcast<SystemChange> { Mailbox(merging: { $0.formUnion($1) }) }
         self.changes = changes
         do {
-            let monitor = try NetworkMonitor(quietTime: SystemWatch.quietTime)
+            let monitor = try NetworkMonitor(quietTime: SystemWatch.quietTime, maximumDelay: SystemWatch.maximumDelay)
             network = monitor.observe(on: .direct) { _ in changes.send(.network) }
         } catch {
             throw .failed
@@ -55,10 +59,14 @@ final class SystemWatch: Sendable {
         ) { changes.send(.files) }
     }
 
-    /// Calls `handler` after each change from now on, on ``queue``, until the subscription is cancelled or released.
+    /// Calls `handler` after each change from now on, until the subscription is cancelled or released.
     ///
+    /// - Parameter queue: where it is called. It may ask the kernel and read files, which an event loop must not wait for, nor an observer that
+    ///   reads none.
     /// - Throws: the status of a failure, if the process has no descriptor left.
-    static func observe(_ handler: @escaping @Sendable (SystemChange) -> Void) throws(Status) -> Subscription {
+    static func observe(
+        on queue: QueueTarget, _ handler: @escaping @Sendable (SystemChange) -> Void
+    ) throws(Status) -> Subscription {
         let watch = try current()
         let mailbox = watch.changes.subscribe()
         let calls = mailbox.observe(on: queue) {

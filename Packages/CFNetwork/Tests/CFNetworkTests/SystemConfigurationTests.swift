@@ -4,6 +4,7 @@ import StreamKit
 import SystemConfiguration
 import Testing
 
+@testable import CFNetworkEngine
 @testable import EventLoops
 @testable import SystemConfigurationEngine
 
@@ -235,6 +236,77 @@ struct SystemConfigurationTests {
         }
     }
 
+    /// Without a descriptor, nothing is known, which is not the same as nothing being there.
+    @Test func noDescriptorIsLeft() async {
+        await #expect(processExitsWith: .success) {
+            setenv("http_proxy", "http://one.example:1", 1)
+            let store = SCDynamicStoreCreate(nil, "tests" as CFString, nil, nil)
+            guard let store, let content: StoreContent = CFNetworkEngine.content(of: store, StoreContent.typeID)
+            else { preconditionFailure() }
+            let (links, proxies) = ("State:/Network/Interface" as CFString, SCDynamicStoreKeyCreateProxies(nil))
+            precondition(SCDynamicStoreSetNotificationKeys(store, [links, proxies] as CFArray, nil))
+            func changed() -> [String]? { SCDynamicStoreCopyNotifiedKeys(store) as? [String] }
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            let former = limit
+            limit.rlim_cur = 3
+            precondition(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            precondition(SCDynamicStoreCopyValue(store, links) == nil && SCError() == kSCStatusFailed)
+            precondition(SCDynamicStoreCopyMultiple(store, nil, [".*"] as CFArray) == nil)
+            precondition(!SCDynamicStoreSetNotificationKeys(store, nil, [".*"] as CFArray))
+            setenv("http_proxy", "http://two.example:2", 1)
+            content.compare()
+            precondition(changed() == [])
+            limit = former
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            // The comparison is repeated.
+            var found: [String]? = []
+            while found == [] { found = changed() }
+            precondition(found == ["State:/Network/Global/Proxies"])
+            precondition(SCDynamicStoreCopyValue(store, links) != nil)
+        }
+    }
+
+    /// The settings change while the callback runs, which invalidates the source or removes it from the run loop. A source that is removed has the
+    /// change when it is on a run loop again.
+    @Test func noCallFollowsTheEndOfASource() async {
+        await #expect(processExitsWith: .success) {
+            for isRemoved in [true, false] {
+                unsetenv("http_proxy")
+                var calls = 0
+                var source: CFRunLoopSource?
+                var content: StoreContent?
+                func change(_ proxy: String) {
+                    setenv("http_proxy", proxy, 1)
+                    content?.compare()
+                }
+                let store = SCDynamicStoreCreate(
+                    nil, "tests" as CFString,
+                    { _, _, _ in
+                        calls += 1
+                        guard calls == 1 else { return }
+                        if isRemoved {
+                            CFRunLoopRemoveSource(CFRunLoopGetCurrent(), source, kCFRunLoopDefaultMode)
+                        } else {
+                            CFRunLoopSourceInvalidate(source)
+                        }
+                        change("http://two.example:2")
+                    }, nil)
+                content = CFNetworkEngine.content(of: store, StoreContent.typeID)
+                let keys = [SCDynamicStoreKeyCreateProxies(nil)] as CFArray
+                precondition(content != nil && SCDynamicStoreSetNotificationKeys(store, keys, nil))
+                source = SCDynamicStoreCreateRunLoopSource(nil, store, 0)
+                CFRunLoopAddSource(CFRunLoopGetCurrent(), source, kCFRunLoopDefaultMode)
+                change("http://one.example:1")
+                for _ in 0..<2 { CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, true) }
+                precondition(calls == 1)
+                CFRunLoopAddSource(CFRunLoopGetCurrent(), source, kCFRunLoopDefaultMode)
+                CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, true)
+                precondition(calls == (isRemoved ? 2 : 1))
+            }
+        }
+    }
+
     /// A file is replaced where a link leads to, and another one is created in folders that did not exist.
     @Test func filesBehindLinksAndInNewFolders() async throws {
         let files = FileManager.default
@@ -266,31 +338,135 @@ struct SystemConfigurationTests {
         withExtendedLifetime(watch) {}
     }
 
-    /// Otherwise all connections of the loop would wait for the disk of one of the paths.
-    @Test func pathsAreWalkedOnAThreadForFiles() async throws {
+    /// A chain of links, which leads through a folder and at first to nothing. Each part comes, goes and is replaced.
+    @Test func linksThatLeadToNothingYet() async throws {
         let files = FileManager.default
         let folder = files.temporaryDirectory.appending(path: "cfnetwork-files-\(UUID())")
-        try files.createDirectory(at: folder, withIntermediateDirectories: true)
+        try files.createDirectory(at: folder.appending(path: "etc"), withIntermediateDirectories: true)
         defer { try? files.removeItem(at: folder) }
-        let threads = BlockingThreads(limit: 1)
+        // Each change is one event of the kernel.
+        let draft = folder.appending(path: "draft").path
+        func moveDraft(to path: String) { #expect(rename(draft, folder.appending(path: path).path) == 0) }
+        func link(_ path: String, to target: String) throws {
+            try files.createSymbolicLink(atPath: draft, withDestinationPath: target)
+            moveDraft(to: path)
+        }
+        func create(_ path: String) {
+            #expect(files.createFile(atPath: draft, contents: nil))
+            moveDraft(to: path)
+        }
+        try link("etc/file", to: "../run/./current/file")
+        let (stream, reports) = AsyncStream<Void>.makeStream()
+        var iterator = stream.makeAsyncIterator()
+        let watch = try FilesWatch([folder.appending(path: "etc/file").path]) { reports.yield() }
+        for path in ["run", "run/one", "two"] {
+            try files.createDirectory(at: folder.appending(path: path), withIntermediateDirectories: false)
+            if path == "run" { #expect(await iterator.next() != nil) }
+        }
+        try link("run/current", to: "one")
+        #expect(await iterator.next() != nil)
+        for _ in 0..<2 {
+            create("run/one/file")
+            #expect(await iterator.next() != nil)
+            try files.removeItem(at: folder.appending(path: "run/one/file"))
+            #expect(await iterator.next() != nil)
+        }
+        // Another folder, by an absolute path; then a circle, and the folder again.
+        for target in [folder.appending(path: "two").path, "current", folder.appending(path: "two").path] {
+            try link("run/current", to: target)
+            #expect(await iterator.next() != nil)
+        }
+        create("two/file")
+        #expect(await iterator.next() != nil)
+        withExtendedLifetime(watch) {}
+    }
+
+    /// A disk that does not answer costs its own path only: neither the connections of the loop nor the other paths wait for it.
+    @Test func eachPathIsWalkedByItself() async throws {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.appending(path: "cfnetwork-files-\(UUID())")
+        for name in ["slow", "quick"] {
+            try files.createDirectory(at: folder.appending(path: name), withIntermediateDirectories: true)
+        }
+        defer { try? files.removeItem(at: folder) }
+        /// A folder is one event, as a file is not.
+        func make(_ path: String) throws {
+            try files.createDirectory(at: folder.appending(path: path), withIntermediateDirectories: false)
+        }
+        let (slow, quick) = (BlockingThreads(limit: 1), BlockingThreads(limit: 1))
+        let (stream, reports) = AsyncStream<Void>.makeStream()
+        var iterator = stream.makeAsyncIterator()
+        let paths = ["slow", "quick"].map { folder.appending(path: "\($0)/new/file").path }
+        let watch = try FilesWatch(paths, threads: { $0 == paths[0] ? slow : quick }) { reports.yield() }
         let (isHeld, answer) = (OneShot<Void>(), OneShot<Void>())
-        threads.run(
+        slow.run(
             BlockingThreads.Work {
                 isHeld.provide(())
                 _ = try? answer.value()
             } refuse: { _ in
             })
         _ = try await isHeld.value()
-        let (stream, reports) = AsyncStream<Void>.makeStream()
-        var iterator = stream.makeAsyncIterator()
-        let watch = try FilesWatch([folder.appending(path: "new/file").path], threads: threads) { reports.yield() }
-        try files.createDirectory(at: folder.appending(path: "new"), withIntermediateDirectories: false)
-        while threads.queueCount == 0, !Task.isCancelled { await Task.yield() }
+        try make("slow/new")
+        while slow.queueCount == 0, !Task.isCancelled { await Task.yield() }
+        for path in ["quick/new", "quick/new/file"] {
+            try make(path)
+            #expect(await iterator.next() != nil)
+        }
+        #expect(slow.queueCount == 1)
         answer.provide(())
-        #expect(await iterator.next() != nil)
-        try Data().write(to: folder.appending(path: "new/file"))
+        // Once more, because of what has happened since, however much that is.
+        for _ in 0..<2 { #expect(await iterator.next() != nil) }
+        try make("slow/new/file")
         #expect(await iterator.next() != nil)
         withExtendedLifetime(watch) {}
+    }
+
+    /// A failure that may be temporary is followed by another lookup; so is a lookup from before a change, which says nothing about the network
+    /// after it.
+    @Test(arguments: [true, false]) func aNameIsLookedUpAgain(afterAChange: Bool) async throws {
+        let resolver = HeldResolver()
+        var lookups = resolver.lookups.makeAsyncIterator()
+        let object = ReachabilityContent.makeTarget(
+            nil, .name("host.example"), resolver: resolver, lookups: LookupSchedule(firstPause: .zero))
+        let target = try #require(object).takeRetainedValue()
+        let content: ReachabilityContent = try content(target, ReachabilityContent.typeID)
+        let (stream, reports) = AsyncStream<SCNetworkReachabilityFlags>.makeStream()
+        var flags = stream.makeAsyncIterator()
+        SCNetworkReachabilitySetCallback(target, { _, flags, _ in reports.yield(flags) }, nil)
+        SCNetworkReachabilitySetDispatchQueue(target, DispatchQueue(label: "tests"))
+        let first = try #require(await lookups.next())
+        if afterAChange { content.systemChanged() }
+        #expect(resolver.count == 1)
+        first(.finished(ResolverError(afterAChange ? .hostNotFound : .temporaryFailure)))
+        let second = try #require(await lookups.next())
+        second(.batch(AddressBatch([IPAddress("127.0.0.1")!], families: .all)))
+        second(.finished(nil))
+        #expect(await flags.next() == [.reachable, .isLocalAddress, .isDirect])
+        SCNetworkReachabilitySetDispatchQueue(target, nil)
+    }
+
+    @Test func scheduleOfLookups() {
+        var schedule = LookupSchedule()
+        func ends(_ outcome: LookupSchedule.Outcome, counts: Bool, _ action: LookupSchedule.Action) -> Bool {
+            let ending = schedule.ended(outcome)
+            return ending.counts == counts && ending.action == action
+        }
+        #expect(schedule.changed() == .lookUp && schedule.changed() == .nothing)
+        // It began before the change: its addresses count until there are others, and its other answers do not.
+        #expect(ends(.found, counts: true, .lookUp) && ends(.found, counts: true, .nothing))
+        for outcome in [LookupSchedule.Outcome.gone, .failed] {
+            #expect(schedule.changed() == .lookUp && schedule.changed() == .nothing)
+            #expect(ends(outcome, counts: false, .lookUp) && ends(.gone, counts: true, .nothing))
+        }
+        // The pauses double until something changes.
+        #expect(schedule.changed() == .lookUp)
+        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+            #expect(ends(.failed, counts: false, .wait(.seconds(seconds))) && schedule.pauseEnded() == .lookUp)
+        }
+        // A change during a lookup, and one during a pause.
+        #expect(schedule.changed() == .nothing && ends(.failed, counts: false, .lookUp))
+        #expect(ends(.failed, counts: false, .wait(.seconds(1))) && schedule.changed() == .lookUp)
+        #expect(ends(.failed, counts: false, .wait(.seconds(1))))
     }
 
     /// The kernel's events, at every length.
@@ -304,6 +480,31 @@ struct SystemConfigurationTests {
             #expect(InotifyEvent.events(in: bytes[..<count]) == (count < 24 ? [] : [first]))
         }
     }
+}
+
+/// A resolver whose lookups the test ends.
+private final class HeldResolver: Resolver, ReverseResolver {
+    typealias Handler = @Sendable (AddressEvent) -> Void
+
+    private struct State {
+        var count = 0
+    }
+    private let state = Locked(State())
+    let (lookups, started) = AsyncStream<Handler>.makeStream()
+
+    /// The number of lookups so far.
+    var count: Int { state.withLock { $0.count } }
+
+    func start(_ request: AddressRequest, _ handler: @escaping Handler) -> LookupToken {
+        state.withLock { $0.count += 1 }
+        started.yield(handler)
+        return LookupToken { false }
+    }
+
+    func startNames(
+        of subject: NameQuery, until deadline: ContinuousClock.Instant?,
+        _ handler: @escaping @Sendable (Result<[String], ResolverError>) -> Void
+    ) -> LookupToken { LookupToken { false } }
 }
 
 /// A target of which the test makes the turns, on threads of its choice.

@@ -10,7 +10,7 @@ public import HTTPAuth
 ///
 /// The whole file is encrypted and authenticated with AES-256-GCM. The key is derived from a pass-phrase with scrypt,
 /// or from key bytes. Only the user can access the file (mode 0600). It is replaced as a whole: a crash leaves either
-/// the old or the new contents. Concurrent writers wait for each other (`flock` on a file with the suffix `.lock`).
+/// the old or the new contents. Concurrent writers wait for each other (a lock of a file with the suffix `.lock`).
 ///
 /// The encryption does not hide that the file exists, when it changed or roughly how much it contains. Anyone who can
 /// write to the folder can restore an older copy. Without the key the contents are lost.

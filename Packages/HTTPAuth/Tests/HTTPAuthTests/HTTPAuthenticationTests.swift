@@ -35,6 +35,19 @@ import Testing
         #expect(request.fields[.authorization] == nil)
     }
 
+    /// The request is not sent without the login that its scheme has made.
+    @Test("a value that a field cannot contain is an error", arguments: ["a\r\nb", "a\0"])
+    func impossibleValue(_ name: String) throws {
+        var policy = AuthenticationPolicy()
+        policy.methods = [AuthenticationMethod("Script") { _ in ScriptedScheme(name) }]
+        let authentication = try Exchange.authentication("Script", policy: policy)
+        var request = try Exchange.request()
+        let error = #expect(throws: HTTPAuthError.self) {
+            try authentication.apply(to: &request, user: "a", password: "b")
+        }
+        #expect(error?.code == .malformedToken && request.fields[.authorization] == nil)
+    }
+
     /// The four branches of listing 4-2 in Apple's guide.
     // Parity: HA-004, HA-005
     @Test("HA-004, HA-005: the four verdicts on the next response") func verdicts() throws {

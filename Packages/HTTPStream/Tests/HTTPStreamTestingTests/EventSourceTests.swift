@@ -51,6 +51,24 @@ import Testing
         #expect(accepted == Array(repeating: "text/event-stream", count: 5))
     }
 
+    /// The events of one read are as many as a server likes. Other work of the loop does not wait for all of them.
+    @Test func manyEventsOfOneReadShareTheLoop() async throws {
+        let loop = EventLoop(name: "events")
+        defer { loop.shutdown() }
+        try answer("data: one\n\ndata: two\n\n")
+        let session = HTTPSession(server.configuration(clock: clock), loop: loop)
+        let hasRun = try await withNetworkExecutor(loop) {
+            var events = session.events(from: url).makeAsyncIterator()
+            _ = try await events.next()
+            let other = OneShot<Void>()
+            Task(executorPreference: loop) { other.provide(()) }
+            while !loop.isShareSpent {}  // ends with the budget
+            _ = try await events.next()
+            return other.value != nil
+        }
+        #expect(hasRun)
+    }
+
     @Test func aResponseWithoutEventsIsAnError() async throws {
         try server.enqueue(.internalServerError, fields: ["Content-Type": "text/event-stream"])
         let source = source()

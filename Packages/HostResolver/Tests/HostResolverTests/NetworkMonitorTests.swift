@@ -7,7 +7,7 @@ import Testing
     private let start = ContinuousClock.now
 
     @Test func combinesChangesInQuickSuccession() {
-        var machine = ChangeDebounceMachine(quietTime: .seconds(1))
+        var machine = ChangeDebounceMachine(quietTime: .seconds(1), maximumDelay: .seconds(10))
         #expect(machine.deadline == nil && machine.report(now: start) == nil)
         machine.record([], now: start)
         #expect(machine.deadline == nil)
@@ -20,9 +20,12 @@ import Testing
     }
 
     @Test func reportsContinuousChanges() {
-        var machine = ChangeDebounceMachine(quietTime: .seconds(1))
+        var machine = ChangeDebounceMachine(quietTime: .seconds(1), maximumDelay: .seconds(5))
         for tenth in 0..<200 { machine.record(.routes, now: start + .milliseconds(tenth * 100)) }
-        #expect(machine.deadline == start + .seconds(ChangeDebounceMachine.maximumFactor))
+        #expect(machine.deadline == start + .seconds(5) && machine.report(now: start + .seconds(5)) == .routes)
+        // The next change has a delay of its own.
+        machine.record(.links, now: start + .seconds(20))
+        #expect(machine.deadline == start + .seconds(21))
     }
 
     @Test(
@@ -110,7 +113,7 @@ import Testing
     @Test(arguments: [Wake.failed(28), .busy, .closed, .cancelled])
     func aFailedWaitEndsTheWatch(_ wake: Wake) async {
         let waits = Locked(0)
-        let watch = NetworkWatch(quietTime: .zero) {
+        let watch = NetworkWatch(debounce: ChangeDebounceMachine(quietTime: .zero, maximumDelay: .zero)) {
             .nothing
         } wait: { _ in
             waits.withLock { $0 += 1 }
@@ -122,7 +125,7 @@ import Testing
 
     @Test func changesArePublishedUntilTheSocketEnds() async {
         let readings = Locked<[NetworkWatch.Reading]>([.overflow, .nothing, .nothing, .end])
-        let watch = NetworkWatch(quietTime: .zero) {
+        let watch = NetworkWatch(debounce: ChangeDebounceMachine(quietTime: .zero, maximumDelay: .zero)) {
             readings.withLock { $0.removeFirst() }
         } wait: { _ in
             .timedOut

@@ -44,6 +44,16 @@ import Testing
         }
     }
 
+    @Test func neitherServersNorProxiesMayChooseHTTP2() throws {
+        var options = NetDiagnostic.Options.patient
+        options.tls.applicationProtocols = ["h2", "http/1.1"]
+        let target = try DiagnosisTarget(#require(URL(string: "https://www.example.test/")))
+        let exchange = Exchange(target: target, options: options, deadline: .now)
+        for peer in [Exchange.Peer.target, .proxy] {
+            #expect(exchange.tls(with: peer).applicationProtocols == ["http/1.1"])
+        }
+    }
+
     @Test func credentialsOfAProxyAreNotSent() async throws {
         let proxy = try AnsweringServer("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
         var options = NetDiagnostic.Options.patient

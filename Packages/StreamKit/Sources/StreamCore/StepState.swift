@@ -8,9 +8,10 @@ public import EventLoops
 /// - Under the lock a connection may be opened, read and written, which only begins or tries. Nothing is closed, returned to a pool,
 ///   signalled or logged, because each of these may run code that takes the lock. A step collects such work (`Deferred`), which is
 ///   performed after the lock has been released.
-/// - No caller waits at a connection. While one waits at the transport's point, that point is registered as a watcher where the work
-///   is blocked, and forwards the signal. It is registered and withdrawn under the lock, and withdrawn before another owner may use
-///   a connection. A connection that changes its owner therefore has no waiter.
+/// - No caller waits at a connection, except a thread to which it has been lent, as a load over HTTP lends it. While a caller waits at
+///   the transport's point, that point is registered as a watcher where the work is blocked, and forwards the signal. It is registered
+///   and withdrawn under the lock, and withdrawn before another owner may use a connection. A connection that changes its owner
+///   therefore has no waiter.
 public struct StepState: Sendable {
     @usableFromInline
     enum Phase: Sendable {
@@ -74,7 +75,8 @@ public struct StepState: Sendable {
     /// Registers a point where the work is blocked, in place of earlier registrations.
     ///
     /// - Parameters:
-    ///   - places: one or two places; their half is the one that is watched.
+    ///   - places: one or two places; their half is the one that is watched. Loads and conversations name the reader half even to wait for
+    ///     room, which leaves the writer half to another watcher.
     ///   - point: the transport's own point.
     ///   - poller: as for `WaitPoint.watch(_:for:with:by:)`.
     /// - Returns: whether there is a reason to wait; otherwise the point is not registered.

@@ -540,6 +540,9 @@ extension Connection {
 
 // MARK: - Making connections
 
+// Other initializers: for a target in StreamConnector.swift and AddressFinder.swift, for a transport in TransportOpening.swift and
+// TLSTakeover.swift, for a descriptor, such as an accepted socket, in FileTransport.swift.
+
 extension Connection {
     /// A connection made by `open`.
     convenience init(

@@ -24,9 +24,9 @@ public protocol TunnelMachine: Sendable {
     /// Provides what TLS with the proxy has settled; all is nil if that connection has no TLS. Called once, before ``next()``.
     ///
     /// - Parameters:
-    ///   - binding: the binding of an authentication to the TLS connection (`tls-server-end-point`, RFC 5929).
-    ///   - applicationProtocol: the protocol that the proxy has chosen by ALPN (RFC 7301); nil if it has chosen none.
-    mutating func begin(overTLSBoundBy binding: [UInt8]?, speaking applicationProtocol: String?)
+    ///   - tls: the result of the handshake, with the protocol that the proxy has chosen by ALPN (RFC 7301).
+    ///   - binding: the binding of an authentication to the connection (`tls-server-end-point`, RFC 5929).
+    mutating func begin(over tls: TLSInformation?, boundBy binding: [UInt8]?)
 
     /// Returns the next action. It is not called again once it has thrown or returned `.established`.
     mutating func next() throws(StreamError) -> TunnelAction
@@ -54,7 +54,7 @@ public protocol TunnelMachine: Sendable {
 
 extension TunnelMachine {
     /// Ignores what TLS has settled.
-    public mutating func begin(overTLSBoundBy binding: [UInt8]?, speaking applicationProtocol: String?) {}
+    public mutating func begin(over tls: TLSInformation?, boundBy binding: [UInt8]?) {}
 
     /// No properties.
     public var properties: StreamProperties { StreamProperties() }

@@ -5,7 +5,7 @@ internal import HostResolver
 /// Carries a ``TunnelMachine``'s conversation over the transport below, and then the target's bytes.
 ///
 /// Once open, it first returns the surplus: bytes of the target that arrived together with the proxy's last answer.
-/// Without a surplus, the transport below can be used directly.
+/// Without a surplus, the transport below can be used directly, unless the machine has a layer for the target's bytes; see ``engine``.
 package final class TunnelTransport: StreamTransport {
     private struct State {
         var machine: any TunnelMachine
@@ -29,15 +29,14 @@ package final class TunnelTransport: StreamTransport {
     private let state: Locked<State>
 
     /// - Parameters:
+    ///   - tls: the result of the handshake with the proxy; nil without TLS.
     ///   - binding: the channel binding (``StreamProperty/serverEndPointBinding``) of the TLS to the proxy; nil without TLS.
-    ///   - applicationProtocol: the protocol that the proxy has chosen by ALPN.
     package init(
-        _ machine: any TunnelMachine, over lower: Engine, boundBy binding: [UInt8]? = nil,
-        speaking applicationProtocol: String? = nil
+        _ machine: any TunnelMachine, over lower: Engine, tls: TLSInformation? = nil, boundBy binding: [UInt8]? = nil
     ) {
         self.lower = lower
         var machine = machine
-        machine.begin(overTLSBoundBy: binding, speaking: applicationProtocol)
+        machine.begin(over: tls, boundBy: binding)
         state = Locked(State(machine: machine))
     }
 
@@ -120,6 +119,11 @@ package final class TunnelTransport: StreamTransport {
                 case .moved(let count):
                     state.wanted = nil
                     try state.machine.receive(Array(buffer[..<count]))
+                    if lower.waitPoint.loop.isShareSpent {
+                        // A proxy can send much that leads nowhere.
+                        lower.waitPoint.signalNextTurn(.readable)
+                        return .wouldBlock(.readable)
+                    }
                 case .ended:
                     state.wanted = nil
                     try state.machine.receiveEnd()

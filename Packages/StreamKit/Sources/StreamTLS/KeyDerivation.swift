@@ -6,7 +6,7 @@ enum KeyDerivation {
     static let maximumIterations: Int64 = 10_000_000
 
     /// The number of iterations that an algorithm asks for: of PBKDF2 (RFC 8018), of PKCS#12 (RFC 7292, appendix B), or as much work of scrypt
-    /// (RFC 7914). Nil if it does not say.
+    /// (RFC 7914). Nil if it does not say, and for key functions within each other.
     static func iterations(of algorithm: UnsafePointer<X509_ALGOR>) -> Int64? {
         guard let parameter = algorithm.pointee.parameter, parameter.pointee.type == V_ASN1_SEQUENCE,
             let sequence = parameter.pointee.value.sequence
@@ -14,10 +14,15 @@ enum KeyDerivation {
         var bytes = UnsafePointer(sequence.pointee.data)
         let count = Int(sequence.pointee.length)
         switch OBJ_obj2nid(algorithm.pointee.algorithm) {
-        case NID_pbes2:
+        case NID_pbes2, NID_pbmac1:
+            // Both consist of the function that derives the key, and of what the key is for.
             guard let parameters = d2i_PBE2PARAM(nil, &bytes, count) else { return nil }
             defer { PBE2PARAM_free(parameters) }
-            return parameters.pointee.keyfunc.flatMap { iterations(of: $0) }
+            // Another function would nest, as deep as the bytes allow.
+            guard let function = parameters.pointee.keyfunc,
+                [NID_id_pbkdf2, NID_id_scrypt].contains(OBJ_obj2nid(function.pointee.algorithm))
+            else { return nil }
+            return iterations(of: function)
         case NID_id_pbkdf2:
             guard let parameters = d2i_PBKDF2PARAM(nil, &bytes, count) else { return nil }
             defer { PBKDF2PARAM_free(parameters) }

@@ -56,15 +56,25 @@ struct PKCS12Reader: ~Copyable {
             if passwordLength == 0 { password = nil }
             return
         }
+        var algorithm: UnsafePointer<X509_ALGOR>?
         var iterations: UnsafePointer<ASN1_INTEGER>?
-        PKCS12_get0_mac(nil, nil, nil, &iterations, bundle)
-        // Without the number, it is one.
-        try spend(iterations.map(KeyDerivation.number) ?? 1)
+        PKCS12_get0_mac(nil, &algorithm, nil, &iterations, bundle)
+        if let algorithm, OBJ_obj2nid(algorithm.pointee.algorithm) == NID_pbmac1 {
+            // Its own number counts, and not that of the bundle (RFC 9579).
+            try spend(algorithm)
+        } else {
+            // Without the number, it is one.
+            try spend(iterations.map(KeyDerivation.number) ?? 1)
+        }
         if passwordLength == 0, PKCS12_verify_mac(bundle, nil, 0) == 1 {
             password = nil
             return
         }
-        guard PKCS12_verify_mac(bundle, password, passwordLength) == 1 else { throw .passwordWrong }
+        ERR_clear_error()
+        guard PKCS12_verify_mac(bundle, password, passwordLength) == 1 else {
+            // A code that differs is no error of OpenSSL, and a kind of code that it does not know is one.
+            throw ERR_peek_last_error() == 0 ? .passwordWrong : .unreadable
+        }
     }
 
     private mutating func read(_ safe: UnsafeMutablePointer<PKCS7>) throws(Fault) {
@@ -76,7 +86,9 @@ struct PKCS12Reader: ~Copyable {
                 throw .unreadable
             }
             try spend(algorithm)
+            ERR_clear_error()
             bags = PKCS12_unpack_p7encdata(safe, password, passwordLength)
+            if bags == nil { throw decryptionFault }
         default: return  // Parts for a recipient's key; no program makes them.
         }
         guard let bags else { throw .unreadable }
@@ -97,7 +109,8 @@ struct PKCS12Reader: ~Copyable {
                 X509_SIG_get0(shrouded, &algorithm, nil)
                 guard let algorithm else { throw .unreadable }
                 try spend(algorithm)
-                guard let info = PKCS12_decrypt_skey(bag, password, passwordLength) else { throw .unreadable }
+                ERR_clear_error()
+                guard let info = PKCS12_decrypt_skey(bag, password, passwordLength) else { throw decryptionFault }
                 defer { PKCS8_PRIV_KEY_INFO_free(info) }
                 key = EVP_PKCS82PKEY(info).map(PrivateKey.init(owning:))
             case NID_certBag where PKCS12_SAFEBAG_get_bag_nid(bag) == NID_x509Certificate:
@@ -109,6 +122,15 @@ struct PKCS12Reader: ~Copyable {
             default: continue
             }
         }
+    }
+
+    /// Why the last decryption has failed. With a wrong password, the end of the text is wrong; a bundle without a code over the whole shows it
+    /// only there.
+    private var decryptionFault: Fault {
+        let error = ERR_peek_last_error()
+        let isWrongEnd =
+            ERR_GET_LIB(error) == ERR_LIB_PKCS12 && ERR_GET_REASON(error) == PKCS12_R_PKCS12_CIPHERFINAL_ERROR
+        return isWrongEnd ? .passwordWrong : .unreadable
     }
 
     // MARK: Work

@@ -26,6 +26,13 @@ struct ConnectionOptions: ParsableArguments {
             valueName: "LIST"))
     var noproxy: String?
 
+    @Flag(
+        name: .customLong("proxy-http2"),
+        help:
+            "Let https proxies choose HTTP/2 for tunnels. Without it, and for requests that they receive, HTTP/1.1 is used."
+    )
+    var proxyHTTP2 = false
+
     @Option(
         help: ArgumentHelp(
             "Trust the root certificates in FILE (PEM) instead of the system's, also for https proxies and --pac.",
@@ -115,7 +122,10 @@ struct ConnectionOptions: ParsableArguments {
 
     /// The given options for proxies.
     var proxyNames: [String] {
-        [("--proxy", !proxy.isEmpty), ("--pac", pac != nil), ("--noproxy", noproxy != nil)].filter(\.1).map(\.0)
+        [
+            ("--proxy", !proxy.isEmpty), ("--pac", pac != nil), ("--noproxy", noproxy != nil),
+            ("--proxy-http2", proxyHTTP2),
+        ].filter(\.1).map(\.0)
     }
 
     /// Whether an option for TLS was given.
@@ -251,6 +261,7 @@ struct ConnectionOptions: ParsableArguments {
             }
         }
         settings.tls = try trustingTLS()
+        if proxyHTTP2 { settings.tls.applicationProtocols = ["h2", "http/1.1"] }
         if let noproxy {
             settings.bypass = ProxyBypassList(noProxy: noproxy)
             settings.bypassesLoopback = false

@@ -78,6 +78,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
         if [assist, passive, watch].count(where: { $0 }) > 1 {
             throw ValidationError("--assist, --passive and --watch cannot be combined.")
         }
+        if connection.proxyHTTP2 { throw ValidationError("--proxy-http2 is not for a diagnosis, which uses HTTP/1.1.") }
         if url == nil, !connection.proxyNames.isEmpty || connection.configuresTLS {
             throw ValidationError("Options for proxies and TLS require a URL.")
         }

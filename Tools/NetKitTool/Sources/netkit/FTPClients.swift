@@ -18,14 +18,17 @@ final class FTPClients: Sendable {
     }
 
     private let clients = Locked<[Key: FTPClient]>([:])
+    /// Makes one client at a time, which may ask at the terminal.
+    private let thread = BlockingThreads(limit: 1)
 
-    /// The client for the server and user of a URL, made on first use.
-    func client(for url: URL, make: () throws -> FTPClient) throws -> FTPClient {
+    /// The client for the server and user of a URL, made on first use: off the event loop, since its login may have to be read from a file, or
+    /// typed.
+    func client(for url: URL, make: @escaping @Sendable () throws -> FTPClient) async throws -> FTPClient {
         let key = Key(url)
-        return try clients.withLock { clients in
-            if let client = clients[key] { return client }
+        return try await thread.call(within: OutputFile.patience) { [self] in
+            if let client = clients.withLock({ $0[key] }) { return client }
             let client = try make()
-            clients[key] = client
+            clients.withLock { $0[key] = client }
             return client
         }
     }

@@ -188,10 +188,11 @@ struct PutCommand: AsyncParsableCommand {
                 let name = URL(fileURLWithPath: file).standardizedFileURL.lastPathComponent
                 path = path.appending(Array(name.utf8))
             }
-            var isFolder: ObjCBool = false
-            if file != "-", let failure = OutputFile.Failure(reading: file) { throw failure }
-            _ = FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
-            switch (isFolder.boolValue, recursive) {
+            let isFolder = try await BlockingThreads.files(at: file).call { [file] () throws(OutputFile.Failure) in
+                if file != "-", let failure = OutputFile.Failure(reading: file) { throw failure }
+                return FTPWildcards.isFolder(file)
+            }
+            switch (isFolder, recursive) {
             case (true, true):
                 let progress = TreeProgress(tree.options(resumes: resume))
                 return try await progress.track(isUpload: true) {
@@ -205,7 +206,7 @@ struct PutCommand: AsyncParsableCommand {
     }
 
     private func send(_ client: FTPClient, _ path: FTPPath) async throws -> JSONOutput.Facts {
-        let source = try UploadSource(file)
+        let source = try await UploadSource.find(file)
         let total = source.length
         let offset = resume ? Int64(clamping: try await size(client, path)) : 0
         guard total.map({ offset <= $0 }) ?? true else {
@@ -216,7 +217,7 @@ struct PutCommand: AsyncParsableCommand {
             Terminal.say("netkit: \(file) is already complete on the server.")
             return facts
         }
-        let bytes = PacedUpload.stream(try pace.rate(), try source.stream(from: offset))
+        let bytes = PacedUpload.stream(try pace.rate(), try await source.open(from: offset))
         defer { bytes.close() }
         try bytes.open()
         let stream = client.writer(path, offset: UInt64(offset))

@@ -15,7 +15,7 @@ extension GetCommand {
         let (client, path): (FTPClient, FTPPath)
         do {
             path = try FTPPath(address)
-            client = try clients.client(for: address) {
+            client = try await clients.client(for: address) { [ftp, login, connection] in
                 try ftp.client(address, user: login.user, netrc: login.netrc, connection: connection)
             }
         } catch {

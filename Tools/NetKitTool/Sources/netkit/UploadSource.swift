@@ -11,6 +11,7 @@ struct UploadSource {
     private let isFile: Bool
 
     /// - Throws: the reason why the source cannot be read.
+    @available(*, noasync)
     init(_ name: String) throws(OutputFile.Failure) {
         var status = stat()
         if name == "-" {
@@ -74,7 +75,7 @@ struct UploadSource {
 
     /// The number of bytes of the file besides CR, LF and NUL.
     private func lengthWithoutLineEnds() throws -> Int64 {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw UploadSource.failure(path) }
         defer { close(descriptor) }
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
@@ -90,7 +91,8 @@ struct UploadSource {
     /// Returns a stream of the bytes, not yet open.
     ///
     /// - Parameter offset: the number of bytes of a file to skip.
-    func stream(from offset: Int64 = 0) throws -> ReadStream {
+    @available(*, noasync)
+    private func stream(from offset: Int64) throws -> ReadStream {
         if isFile {
             let stream = ReadStream(path: path)
             if offset > 0 { try stream.set(.fileOffset, to: UInt64(offset)) }
@@ -149,10 +151,26 @@ struct UploadSource {
     }
 
     private static func isEmpty(_ path: String) -> Bool {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
         var byte: UInt8 = 0
         return read(descriptor, &byte, 1) <= 0
+    }
+}
+
+// MARK: - Off the event loop
+
+extension UploadSource {
+    /// Looks at a source on a thread for files, as ``init(_:)``.
+    static func find(_ name: String) async throws -> UploadSource {
+        try await BlockingThreads.files(at: name).call { () throws(OutputFile.Failure) in try UploadSource(name) }
+    }
+
+    /// Returns a stream of the bytes, not yet open. Opening a pipe waits for its writer, without a limit.
+    ///
+    /// - Parameter offset: the number of bytes of a file to skip.
+    func open(from offset: Int64) async throws -> ReadStream {
+        try await BlockingThreads.files(at: path).call(within: OutputFile.patience) { try stream(from: offset) }
     }
 }

@@ -1,6 +1,10 @@
 import Foundation
+import Glibc
+import NetKit
 import Peers
 import Testing
+
+@testable import netkit
 
 /// The verbs for FTP, with pyftpdlib.
 struct FTPTests {
@@ -61,6 +65,31 @@ struct FTPTests {
         let names = try folder.names
         #expect(run.status == 0 && names == ["file"], "\(run.text)")
         #expect(try String(contentsOfFile: folder.file("file"), encoding: .utf8) == "new\n")
+    }
+
+    /// While a password is typed, other transfers go on.
+    @Test(.timeLimit(.minutes(5))) func aClientIsMadeOffTheEventLoop() async throws {
+        let (clients, url) = (FTPClients(), try #require(URL(string: "ftp://ann@127.0.0.1/")))
+        let (hasAsked, answer) = (OneShot<Void>(), OneShot<Void>())
+        try await withNetworkExecutor {
+            async let client = clients.client(for: url) {
+                hasAsked.provide(())
+                try answer.value()
+                return try FTPClient(url)
+            }
+            try await hasAsked.value()
+            answer.provide(())
+            let (first, second) = try await (client, clients.client(for: url) { throw CancellationError() })
+            #expect(first === second)
+        }
+    }
+
+    /// As a disk that does not answer, it stops nothing else: here, the timer of the limit.
+    @Test func aPipeWithoutAWriterIsNotOpenedOnTheEventLoop() async throws {
+        let folder = try TemporaryFolder()
+        try #require(mkfifo(folder.file("pipe"), 0o600) == 0)
+        let run = try await Tool.run(["put", "--timeout", "0.2", folder.file("pipe"), "ftp://127.0.0.1:9/x"])
+        #expect(run.status == 28 && run.errors.contains("Timed out after"), "\(run.text)")
     }
 
     /// An old server does not know SIZE, but lists its files.

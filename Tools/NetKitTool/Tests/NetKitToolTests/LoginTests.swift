@@ -217,6 +217,27 @@ import Testing
         #expect(try await netkit(["get", "--netrc-file", file, url], status: 23).contains("mode to 0600"))
     }
 
+    /// Caches of packages write such entries.
+    @Test("a password of a netrc file without a login is sent with an empty user name") func netrcWithoutALogin()
+        async throws
+    {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            while let head = try? connection.readHead() {
+                let isLoggedIn = head.contains("\r\nAuthorization: Basic OnRva2Vu\r\n")
+                try connection.send(
+                    isLoggedIn
+                        ? "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nin\n"
+                        : "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let file = try folder.write("machine 127.0.0.1 password token\n", to: "netrc")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        let url = "http://127.0.0.1:\(server.port)/"
+        #expect(try await netkit(["get", "--netrc-file", file, url], status: 0) == "in\n")
+    }
+
     @Test("A token that the server rejects is called that") func rejectedToken() async throws {
         let server = try ScriptedServer { connection throws(PeerError) in
             _ = try connection.readHead()

@@ -122,4 +122,27 @@ import Testing
         #expect(run.status == 0 && run.output == "chain", "\(run.text)")
         try await nearest.finished()
     }
+
+    @Test("--proxy-http2 lets an https proxy choose HTTP/2 for tunnels; requests to it use HTTP/1.1") func http2()
+        async throws
+    {
+        let behind = Tinyproxy()
+        try behind.start()
+        defer { behind.stop() }
+        let proxy = Nghttpx(port: behind.port, isSecure: true, usesHTTP1: true, isForward: true)
+        try proxy.start()
+        defer { proxy.stop() }
+        let root = try CertificateAuthority.shared().root
+        for (options, hasTunnel) in [(["-p", "--proxy-http2"], true), (["--proxy-http2"], false), (["-p"], false)] {
+            let origin = try ScriptedServer { connection throws(PeerError) in
+                try connection.readHead()
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+            let run = try await Tool.run(
+                ["get", "--report", "--cacert", root, "-x", "https://localhost:\(proxy.port)"] + options
+                    + ["http://127.0.0.1:\(origin.port)/"])
+            #expect(run.status == 0 && run.output == "ok", "\(run.text)")
+            #expect(run.text.contains("over HTTP/2: 200") == hasTunnel, "\(run.text)")
+        }
+    }
 }

@@ -95,6 +95,7 @@ final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
             return count > 0 ? .moved(count) : nil
         }
         if let attempt { return attempt }
+        // The same with what is rare: bytes read ahead, the end, a reply of the server.
         return try transfer { (conversation, data) throws(StreamError) in
             let early = conversation.ahead.take(into: &buffer)
             if early > 0 { return .moved(early) }

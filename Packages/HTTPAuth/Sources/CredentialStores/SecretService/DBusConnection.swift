@@ -10,6 +10,8 @@ final class DBusConnection {
     private var serial: UInt32 = 0
     /// Signals that arrived while a call waited for its reply. If there are too many, the oldest are dropped.
     private var signals: [DBusMessage] = []
+    /// The program that has sent the last reply, by the name that the bus gave it.
+    private var replier: String?
 
     static let signalLimit = 64
     static let bus = "org.freedesktop.DBus"
@@ -53,7 +55,9 @@ final class DBusConnection {
             }
             guard answer.fields[.replySerial]?.bits == UInt64(serial) else { continue }
             switch answer.kind {
-            case .reply: return answer.body
+            case .reply:
+                replier = answer.fields[.sender]?.string
+                return answer.body
             case .error:
                 throw .busError(answer.fields[.errorName]?.string ?? "an error", answer.body.first?.string)
             case .call, .signal: continue
@@ -61,14 +65,15 @@ final class DBusConnection {
         }
     }
 
-    /// Waits for the next signal of this name from an object and returns its body.
+    /// Waits for the next signal of this name from an object of the program that has sent the last reply, and returns its body. Any program can
+    /// send a signal to this one.
     func signal(
         _ member: String, from path: String, until deadline: Moment
     ) throws(HTTPAuthError) -> [DBusValue] {
         while true {
             let message = try signals.isEmpty ? next(until: deadline) : signals.removeFirst()
             if message.kind == .signal, message.fields[.member]?.string == member,
-                message.fields[.path]?.path == path
+                message.fields[.path]?.path == path, message.fields[.sender]?.string == replier
             {
                 return message.body
             }

@@ -81,11 +81,16 @@ extension SecretServiceStore: PasswordStore {
         return true
     }
 
-    /// The entries that may match: those with the server or the user or, without both, all entries. Programs need not give theirs a schema.
+    /// The entries that may match: those with the server or the user or, without both, all entries. Programs need not give theirs a schema. If none
+    /// has the server as it is written here, another program may have written it with capital letters, a dot or brackets, which the service
+    /// does not know to be equal.
     private func items(
         _ search: PasswordAttributes, in service: SecretServiceConversation
     ) throws(HTTPAuthError) -> [SecretServiceItem] {
-        if let server = search.server { return try service.items(["server": server]) }
+        if let server = search.server {
+            let found = try service.items(["server": server])
+            if !found.isEmpty { return found }
+        }
         return try service.items(search.user.map { ["user": $0] } ?? [:])
     }
 

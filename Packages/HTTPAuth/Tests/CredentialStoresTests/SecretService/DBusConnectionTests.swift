@@ -43,6 +43,22 @@ import Testing
         #expect(try bus.signal("Completed", from: "/p", until: deadline) == [.boolean(true)])
     }
 
+    /// A signal of another program is none of the program that was called.
+    @Test func signalsOfOtherPrograms() throws {
+        let (bus, other) = connectionPair()
+        defer { close(other) }
+        func signal(_ sender: String?, _ value: Bool) -> [UInt8] {
+            var fields: [DBusMessage.Field: DBusValue] = [.path: .path("/p"), .member: .string("Completed")]
+            if let sender { fields[.sender] = .string(sender) }
+            return message(.signal, fields, [.boolean(value)])
+        }
+        let reply = message(.reply, [.replySerial: .number(.uint32, 1), .sender: .string(":1.7")])
+        let all = signal(":1.8", false) + reply + signal(nil, false) + signal(":1.70", false) + signal(":1.7", true)
+        #expect(write(other, all, all.count) == all.count)
+        _ = try bus.call(call, until: deadline)
+        #expect(try bus.signal("Completed", from: "/p", until: deadline) == [.boolean(true)])
+    }
+
     /// A reply that arrives in two parts, split at every byte.
     @Test func everySplit() throws {
         let whole = reply(1, "hello")

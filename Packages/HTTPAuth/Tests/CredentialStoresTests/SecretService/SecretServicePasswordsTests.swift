@@ -32,6 +32,19 @@ import Testing
         #expect(failure(of: { _ = try store.find(CredentialQuery(space, user: "joe")) }) == nil)
     }
 
+    /// The service compares the texts of attributes alone.
+    @Test(arguments: [("Example.org", "example.org"), ("example.org.", "example.org"), ("[::1]", "::1")])
+    func serversThatOtherProgramsWriteOtherwise(written: String, server: String) throws {
+        let service = try ScriptedSecretService()
+        service.set(.init(attributes: ["server": written, "user": "joe"], created: 1), at: "/i")
+        service.set(item("joe", port: 1), at: "/other")
+        let store = SecretServiceStore(busAddress: service.address)
+        let search = PasswordAttributes(server: server, user: "joe")
+        #expect(try store.entries(search).map(\.path) == ["/i"])
+        #expect(try store.entries(PasswordAttributes(server: server)).map(\.path) == ["/i"])
+        #expect(failure(of: { _ = try store.add(Secret("x"), search) })?.code == .alreadyStored)
+    }
+
     /// The item at the path of an entry is read, changed and removed only as the caller has seen it. Another caller sees it as it is now, if
     /// it is still the same one: with the same time of creation, or saved anew (KWallet).
     @Test func anotherItemAtTheSamePathIsLeftAlone() throws {

@@ -18,22 +18,25 @@ struct ConnectMachine: TunnelMachine {
         self.target = target.description
     }
 
-    mutating func begin(overTLSBoundBy binding: [UInt8]?, speaking applicationProtocol: String?) {
+    mutating func begin(over tls: TLSInformation?, boundBy binding: [UInt8]?) {
         conversation.begin(overTLSBoundBy: binding)
-        if applicationProtocol == HTTPVersions.http2Protocol { carrier = HTTP2ConnectCarrier(proxy) }
+        if let tls, tls.applicationProtocol == HTTPVersions.http2Protocol {
+            carrier = HTTP2ConnectCarrier(proxy, isAdequate: tls.isAdequateForHTTP2)
+        }
     }
 
     mutating func next() throws(StreamError) -> TunnelAction {
-        let output = carrier.takeOutput()
-        if !output.isEmpty { return .send(output) }
         switch try conversation.next() {
         case .work(let work): return .work(work)
         case .send(let request):
             try carrier.send(request)
             return .send(carrier.takeOutput())
-        case .receive: return .receive(upTo: carrier.readSize)
+        case .receive:
+            let output = carrier.takeOutput()
+            return output.isEmpty ? .receive(upTo: carrier.readSize) : .send(output)
         case .established(let response):
-            return .established("tunnel to \(target): \(response.status.code)", surplus: carrier.surplus)
+            let version = response.version == .http20 ? " over HTTP/2" : ""
+            return .established("tunnel to \(target)\(version): \(response.status.code)", surplus: carrier.surplus)
         }
     }
 

@@ -25,6 +25,7 @@ public struct HTTPProxy: StreamProxy {
     ///
     /// The proxy is spoken to in HTTP/1.1. If the application protocols contain `h2`, a proxy that chooses it establishes tunnels in HTTP/2 (RFC
     /// 9113 §8.5), each on a connection of its own; requests that are sent to the proxy itself use HTTP/1.1, and need `http/1.1` in the list.
+    /// While no call reads or writes, as in a pool, such a tunnel answers no PING.
     public var tls: TLSConfiguration? {
         get { security?.tls }
         set { security = newValue.map(Security.init) }

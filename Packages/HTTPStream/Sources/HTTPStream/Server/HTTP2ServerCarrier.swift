@@ -208,7 +208,9 @@ final class HTTP2ServerCarrier: ServerCarrier {
                 return
             }
             do throws(StreamError) {
-                try await waitToSend()
+                try await waitToSend { [link, stream] (limit) async throws(StreamError) in
+                    try await link.wait(stream, within: limit)
+                }
             } catch {
                 link.endTurn(of: stream)
                 // What has been sent of the piece is unknown to the handler.
@@ -220,12 +222,14 @@ final class HTTP2ServerCarrier: ServerCarrier {
 
     /// Waits until more of the body can be sent. A share of what the connection writes meanwhile counts as sent: the client may be reading other
     /// responses.
-    private func waitToSend() async throws(StreamError) {
+    ///
+    /// - Parameter wait: waits for the stream, at most for the time given.
+    func waitToSend(_ wait: (Duration) async throws(StreamError) -> Void) async throws(StreamError) {
         let limit = responsePace.allowance
         guard limit > .zero else { throw .timedOut }
         let (start, before) = (Moment.now, link.progress.written)
         var failure: StreamError?
-        do throws(StreamError) { try await link.wait(stream, within: limit) } catch { failure = error }
+        do throws(StreamError) { try await wait(limit) } catch { failure = error }
         let (written, streams) = link.progress
         let share = (written - before) / max(1, streams)
         responsePace.note(share, after: start.duration(to: .now))

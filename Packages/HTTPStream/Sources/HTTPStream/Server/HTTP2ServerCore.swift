@@ -103,9 +103,6 @@ extension HTTP2ServerCore {
         machine.abort(.noError, now: elapsed(now))
     }
 
-    /// Ends the connection with an error.
-    mutating func abort(_ code: ErrorCode, now: Moment) { machine.abort(code, now: elapsed(now)) }
-
     /// As long as the client may take for the rest of a response.
     var lastWriteTime: Duration { configuration.writeTimeout }
 

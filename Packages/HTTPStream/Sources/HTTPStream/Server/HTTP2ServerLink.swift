@@ -222,7 +222,7 @@ struct HTTP2ServerTunnelEnd: HTTP2TunnelEnd {
     func send(_ bytes: RawSpan, endsHere: Bool) throws(StreamError) -> Int? {
         do throws(HTTP2Error) {
             let outcome = try link.send(bytes, endsHere: endsHere, on: stream)
-            return outcome.isComplete || outcome.count > 0 ? outcome.count : nil
+            return outcome.taken
         } catch {
             throw self.error(error)
         }

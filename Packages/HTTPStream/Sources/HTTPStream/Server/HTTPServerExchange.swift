@@ -3,6 +3,11 @@ public import HTTPMessage
 public import HostResolver
 public import StreamKit
 
+extension HTTPServer {
+    /// Responds to a request. If it throws, the response is a 500, or is cut short if it has begun.
+    public typealias Handler = @Sendable (HTTPServerExchange) async throws -> Void
+}
+
 /// One request and its response, for the handler of an ``HTTPServer``.
 ///
 /// ```swift
@@ -56,7 +61,7 @@ public final class HTTPServerExchange: @unchecked Sendable {
 
     /// Admits the calls.
     let use = CallGate()
-    private let carrier: any ServerCarrier
+    let carrier: any ServerCarrier
     private var answer = Answer.none
     private let progress = Locked(Progress())
     /// The permit of a long-lived connection, until the handler ends. In a lock, since a call may still be in progress then.

@@ -13,15 +13,6 @@ struct ServerContext: Sendable {
 }
 
 extension ServerContext {
-    /// Serves a client with the version of HTTP that it has negotiated, or with which it begins.
-    func serve(_ client: ServedConnection, _ handler: @escaping HTTPServer.Handler) async {
-        if client.pair[.tlsInformation]?.applicationProtocol == HTTPVersions.http2Protocol {
-            await HTTP2ServerLink(client, self).serve(handler)
-        } else {
-            await HTTP1ServerConnection(client, self).serve(handler)
-        }
-    }
-
     /// The address of the client, also once it has disconnected; nil unless the configuration's observer needs it.
     func observedAddress(of pair: StreamPair) -> SocketAddress? {
         configuration.onResponse == nil ? nil : pair[.remoteAddress]

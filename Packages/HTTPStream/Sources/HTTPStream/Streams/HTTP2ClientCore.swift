@@ -58,8 +58,7 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     ///   - silenceLimit: how long a server that leaves a request without an answer may send nothing at all; then no further request uses the
     ///     connection, which may be dead.
     init(limits: HTTPLimits, idleTime: Duration?, silenceLimit: Duration, now: Moment) {
-        var protocolLimits = HTTP2Limits(of: limits)
-        protocolLimits.maximumInterimResponses = HTTPLimits.interimResponses
+        var protocolLimits = HTTP2Limits(ofClient: limits)
         protocolLimits.pingInterval = HTTP2ClientCore.pingInterval
         protocolLimits.pingTimeout = HTTP2ClientCore.pingTimeout
         machine = HTTP2ClientMachine(limits: protocolLimits, now: .zero)
@@ -204,7 +203,7 @@ extension HTTP2ClientCore {
             let outcome = try machine.send(bytes, on: identifier, endsHere: endsHere, now: elapsed(now))
             if outcome.isComplete, endsHere { stream.isRequestEnded = true }
             stream.isFull = !outcome.isComplete
-            return outcome.isComplete || outcome.count > 0 ? outcome.count : nil
+            return outcome.taken
         } catch {
             throw .protocolError(error)
         }

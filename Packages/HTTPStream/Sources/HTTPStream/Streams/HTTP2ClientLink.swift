@@ -36,6 +36,9 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
         self.onDraining = onDraining
         super.init(
             pair, HTTP2ClientCore(limits: limits, idleTime: idleTime, silenceLimit: silenceLimit, now: .now))
+        if pair[.tlsInformation]?.isAdequateForHTTP2 == false {
+            changeCore { $0.abort(.inadequateSecurity, now: .now) }
+        }
     }
 
     override func perform(_ point: WaitPoint) { point.signal([.readable, .writable]) }

@@ -89,17 +89,12 @@ extension HTTP2Core where Self: ~Copyable {
         do throws(HTTP2Error) { try machine.tick(now: elapsed(now)) } catch {}
     }
 
+    /// Ends the connection with an error.
+    mutating func abort(_ code: ErrorCode, now: Moment) { machine.abort(code, now: elapsed(now)) }
+
     /// Passes bytes of the peer to the machine; none mean the end of the connection.
     mutating func pass(_ bytes: RawSpan, now: Moment) {
-        do throws(HTTP2Error) {
-            if bytes.byteCount == 0 {
-                try machine.receiveEnd(now: elapsed(now))
-            } else {
-                try machine.receive(bytes, now: elapsed(now))
-            }
-        } catch {
-            // As at a deadline.
-        }
+        machine.pass(bytes, now: elapsed(now))
     }
 
     /// Ends the connection, whose transport has failed, and with it each stream, by an event.

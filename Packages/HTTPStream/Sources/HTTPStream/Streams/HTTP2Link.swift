@@ -86,6 +86,9 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     /// The error that has ended the connection; nil while it lasts.
     var error: StreamError? { state.withLock { $0.core.error } }
 
+    /// The size of the memory of the input; 0 while the connection has no messages.
+    var inputSize: Int { state.withLock { $0.buffer.count } }
+
     /// Looks at the core, without consequences.
     func withCore<Result: Sendable, Failure: Error>(
         _ body: (borrowing Core) throws(Failure) -> Result
@@ -284,7 +287,9 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     private func conclude(_ state: inout State, writes: Bool) {
         state.core.settle(now: .now)
         if !state.core.hasEnded {
-            if writes { write(&state) } else if state.core.outputCount > 0 { scheduleWork(&state) }
+            // The last frame tells the peer why the connection fails, which ends now.
+            let isLast = state.core.machine.failure != nil
+            if writes || isLast { write(&state) } else if state.core.outputCount > 0 { scheduleWork(&state) }
             state.core.endIfOver(now: .now)
         }
         if !state.core.hasEnded {

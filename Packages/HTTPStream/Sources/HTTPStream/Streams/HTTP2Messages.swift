@@ -10,6 +10,26 @@ extension HTTP2Limits {
         fieldSection.fieldCount = fieldCount
         fieldSection.listSize = min(max(limits.headLength, 0), 1 << 28) + 32 * fieldCount
     }
+
+    /// The limits of a client's connection.
+    init(ofClient limits: HTTPLimits) {
+        self.init(of: limits)
+        maximumInterimResponses = HTTPLimits.interimResponses
+    }
+}
+
+extension HTTP2Machine {
+    /// Acts on bytes from the peer; none mean the end of the connection. The end of each stream is an event, and the output tells the peer why.
+    mutating func pass(_ bytes: RawSpan, now: Duration) {
+        do throws(HTTP2Error) {
+            if bytes.byteCount == 0 { try receiveEnd(now: now) } else { try receive(bytes, now: now) }
+        } catch {}
+    }
+}
+
+extension HTTP2SendOutcome {
+    /// The number of bytes taken; nil if neither bytes nor the end were.
+    var taken: Int? { isComplete || count > 0 ? count : nil }
 }
 
 extension HTTPFields {

@@ -9,7 +9,7 @@ internal import StreamKit
 /// its ``input`` to one thread at a time. What must run without the lock is left in ``DeferredActions``.
 ///
 /// ```
-/// advance → needs… → sent → interim… → head      read, peek → payload… → ended
+/// advance → needs… → sent → interim… → head or switched      read, peek → payload… → ended
 /// ```
 protocol HTTPCarrier: AnyObject, Sendable {
     // MARK: Steps

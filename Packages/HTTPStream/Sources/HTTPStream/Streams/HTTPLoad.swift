@@ -11,7 +11,8 @@ internal import StreamKit
 /// for. Closing, returning connections to a pool, and calls of the application's code are collected in ``deferred``.
 ///
 /// The load decides, and leaves the rest to others: ``Fetch`` (the next request), ``ProxyProgress`` (the route), ``HTTPConnection`` and
-/// ``HTTPCarrier`` (the bytes), ``LoadClock`` (the time limits). It does not know which version of HTTP a carrier uses.
+/// ``HTTPCarrier`` (the bytes), ``LoadClock`` (the time limits; its file has the waits). The versions of HTTP that a request may use, and
+/// the search for a connection, are in ConnectionPlan.swift. The version of a carrier matters here only where a connection is shared.
 struct HTTPLoad: ~Copyable, Sendable {
     /// Constant once the load has begun, except ``StreamProperty/writeTimeout``.
     var settings: LoadSettings

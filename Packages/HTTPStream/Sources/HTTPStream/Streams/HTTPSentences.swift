@@ -3,7 +3,14 @@ internal import Glibc
 internal import HTTP2
 internal import HTTPAuth
 internal import HTTPMessage
-internal import StreamKit
+public import StreamKit
+
+extension StreamErrorDetail {
+    /// A number: the error code with which the peer has reset the stream of a request over HTTP/2 (RFC 9113 §7), such as 8 for `CANCEL`.
+    ///
+    /// Errors of the connection do not have it, also if GOAWAY ended the connection.
+    public static let http2ErrorCode = Self(rawValue: "NetKit.http2ErrorCode")
+}
 
 /// The messages of HTTP streams.
 extension StreamError {
@@ -202,7 +209,8 @@ extension StreamError {
         case .violation(let error), .connection(let error): return http2(error)
         case .peer:
             return http(
-                .connectionLost, Sentence("http2.reset", "The server reset the stream: %1.", "\(failure.code)"))
+                .connectionLost, Sentence("http2.reset", "The server reset the stream: %1.", "\(failure.code)")
+            ).with(failure.details)
         case .goAway(let goAway):
             return http(
                 .connectionLost,
@@ -328,6 +336,12 @@ extension StreamError {
     }
 }
 
+extension HTTP2StreamFailure {
+    fileprivate var details: [StreamErrorDetail: StreamErrorDetail.Value] {
+        cause == .peer ? [.http2ErrorCode: .number(Int(code.rawValue))] : [:]
+    }
+}
+
 extension Duration {
     /// The duration in milliseconds or seconds, with one decimal at most.
     fileprivate var text: String {
@@ -348,7 +362,8 @@ extension StreamError {
     static func clientGone(_ failure: HTTP2StreamFailure) -> StreamError {
         StreamError(
             posix: 104,  // ECONNRESET
-            Sentence("server.clientGone", "The client has ended its request: %1.", "\(failure.code)"))
+            Sentence("server.clientGone", "The client has ended its request: %1.", "\(failure.code)")
+        ).with(failure.details)
     }
 
     static func acceptsProtocol(_ status: HTTPStatus) -> StreamError {

@@ -28,11 +28,14 @@ public enum HTTPVersions: Sendable, Hashable {
 }
 
 extension TLSInformation {
-    /// Whether the connection may carry HTTP/2: with TLS 1.2, only keys that are made for the connection and authenticated encryption are
+    /// Whether the connection may carry HTTP/2.
+    var isAdequateForHTTP2: Bool { Self.isAdequateForHTTP2(version, cipher: cipher) }
+
+    /// Whether a connection may carry HTTP/2: with TLS 1.2, only keys that are made for the connection and authenticated encryption are
     /// permitted (RFC 9113 §9.2.2).
-    var isAdequateForHTTP2: Bool {
+    static func isAdequateForHTTP2(_ version: TLSVersion, cipher: String) -> Bool {
         if version > .tls12 { return true }
         let hasOwnKeys = cipher.hasPrefix("TLS_ECDHE_") || cipher.hasPrefix("TLS_DHE_")
-        return version == .tls12 && hasOwnKeys && ["_GCM_", "_CCM", "_CHACHA20_"].contains { cipher.contains($0) }
+        return hasOwnKeys && ["_GCM_", "_CCM", "_CHACHA20_"].contains { cipher.contains($0) }
     }
 }

@@ -17,6 +17,7 @@ protocol RequestOutput {
     func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool
 }
 
+/// For tests. Loads send through an ``ExchangeOutput``.
 extension WriteStream: RequestOutput {
     @inline(__always)
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? { try tryWrite(bytes) }

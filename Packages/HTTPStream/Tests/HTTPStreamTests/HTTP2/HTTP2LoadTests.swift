@@ -414,6 +414,26 @@ import Testing
         try await drained.value()
     }
 
+    @Test("a connection without messages has no memory for its input")
+    func unusedMemory() async throws {
+        let server = HTTP2Peer { (machine, event, _) in
+            if case .request(let stream, _) = event {
+                try machine.respond(stream, with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+            }
+            return nil
+        }
+        let stream = try server.stream()
+        try stream.open()
+        _ = try await stream.response()
+        let link = try server.link()
+        func turn() async { await withCheckedContinuation { next in link.loop.execute { next.resume() } } }
+        await turn()
+        #expect(link.inputSize > 0)
+        stream.close()
+        await turn()
+        #expect(link.isIdle && link.inputSize == 0)
+    }
+
     @Test("a pool that keeps no connection keeps none of HTTP/2")
     func noKeptConnection() async throws {
         let server = HTTP2Peer()

@@ -45,6 +45,19 @@ import Testing
         #expect(error?.description.contains("HTTP/2") == true)
     }
 
+    @Test("a cipher suite that may not carry HTTP/2 ends the connection (RFC 9113 §9.2.2)", arguments: [true, false])
+    func inadequateSecurity(isAdequate: Bool) async throws {
+        let suite = isAdequate ? "ECDHE-ECDSA-AES128-GCM-SHA256" : "ECDHE-ECDSA-AES128-SHA256"
+        let server = try Server(["h2"], suite: suite)
+        let session = try session(.automatic)
+        do throws(StreamError) {
+            let response = try await session.get(server.url)
+            #expect(isAdequate && response.version == .http20)
+        } catch {
+            #expect(!isAdequate && "\(error)".contains("INADEQUATE_SECURITY"), "\(error)")
+        }
+    }
+
     @Test("the protocols of the caller's TLS configuration are offered instead of those of the versions")
     func ownProtocols() async throws {
         let server = try Server(["h2", "http/1.1"])

@@ -195,8 +195,8 @@ final class HTTP2Peer: Sendable {
     }
 
     /// Serves one connection.
-    static func serve(_ pair: StreamPair, _ handler: Handler = answer) async throws {
-        try await serve(pair, 1, HTTP2Limits(), SharedState(), handler)
+    static func serve(_ pair: StreamPair, readsBodies: Bool = true, _ handler: Handler = answer) async throws {
+        try await serve(pair, 1, HTTP2Limits(), SharedState(), readsBodies: readsBodies, handler)
     }
 
     // MARK: Answers

@@ -204,7 +204,8 @@ import Testing
         let server = HTTP2Peer { (_, event, _) in
             if case .ended = event { .close() } else { nil }
         }
-        await #expect(throws: StreamError.self) { _ = try await load(server.stream()) }
+        let error = await #expect(throws: StreamError.self) { _ = try await load(server.stream()) }
+        #expect(error?.details == [:])
         #expect(server.requests.count == 1)
     }
 
@@ -228,6 +229,7 @@ import Testing
         }
         let error = await #expect(throws: StreamError.self) { _ = try await load(server.stream()) }
         #expect(error?.description.contains(code.description) == true)
+        #expect(error?.details == [.http2ErrorCode: .number(Int(code.rawValue))])
         #expect(server.requests.count == 1)
     }
 

@@ -89,16 +89,19 @@ import Testing
         let late = try #require(slow.exchange().first)
         slow.server.drain(now: slow.now)
         slow.exchange()
-        try slow.server.respond(late, HTTPResponse(status: .ok), endsHere: true, now: slow.now)
+        try slow.server.respond(late, HTTPResponse(status: .ok), endsHere: false, now: slow.now)
+        let body = [UInt8](repeating: 65, count: 8 * 1024)
+        _ = try slow.server.send(body.span.bytes, endsHere: true, on: late, now: slow.now)
         slow.server.close(late, nil, now: slow.now)
-        for _ in 0..<3 {
+        // Together, the pauses are longer than the time of a response.
+        for _ in 0..<6 {
             slow.advance(.seconds(10))
             let hasEnded = slow.server.hasEnded
             #expect(!hasEnded)
-            slow.server.didWrite(1)
+            slow.server.didWrite(1024)
             slow.advance(.zero)
         }
-        slow.advance(.seconds(60))
+        slow.advance(.seconds(30))
         let hasEnded = slow.server.hasEnded
         #expect(hasEnded)
     }

@@ -279,6 +279,43 @@ import Testing
         }
     }
 
+    @Test(
+        "a response waits on while its client reads others: a share of their bytes counts as its own",
+        arguments: [true, false])
+    func share(_ readsOthers: Bool) async throws {
+        let (mayWrite, hasRead, waitsOn) = (OneShot<Void>(), OneShot<Void>(), OneShot<Bool>())
+        try await HTTP2Client.serving { exchange in
+            try await exchange.begin(HTTPResponse(status: .ok))
+            guard let carrier = exchange.carrier as? HTTP2ServerCarrier, exchange.request.target.path == "/waiting"
+            else {
+                try await mayWrite.value()
+                try await exchange.write([UInt8](repeating: 65, count: 100))
+                return await exchange.closed()
+            }
+            do throws(StreamError) {
+                try await carrier.waitToSend { _ async throws(StreamError) in
+                    if readsOthers {
+                        mayWrite.provide(())
+                        _ = try? await hasRead.value()
+                    }
+                    throw .timedOut
+                }
+                waitsOn.provide(true)
+            } catch {
+                waitsOn.provide(error != .timedOut)
+            }
+        } during: { client in
+            let other = try await client.request(.get, "/other")
+            // Both heads have been written before the wait begins.
+            try await client.run { $0.response(other) != nil }
+            _ = try await client.request(.get, "/waiting")
+            if readsOthers { try await client.run { $0.text(other).count == 100 } }
+            hasRead.provide(())
+            #expect(try await waitsOn.value() == readsOthers)
+            mayWrite.provide(())
+        }
+    }
+
     @Test("a client that reads nothing at all loses its connection, and not only its requests")
     func noReader() async throws {
         var configuration = HTTPServer.Configuration.patient
@@ -511,6 +548,52 @@ import Testing
         #expect(response.version == version && response.body == body)
         server.stop(within: .zero)
         try await running.value
+    }
+
+    @Test(
+        "with TLS 1.2, HTTP/2 is served over suites with keys of their own and authenticated encryption only",
+        arguments: [
+            ("ECDHE-ECDSA-AES128-GCM-SHA256", true), ("ECDHE-ECDSA-CHACHA20-POLY1305", true),
+            ("ECDHE-ECDSA-AES128-SHA", false), ("ECDHE-ECDSA-AES128-SHA256", false),
+        ])
+    func cipherSuites(_ suite: String, _ isServed: Bool) async throws {
+        let (server, running) = try Self.run { configuration in
+            var tls = try TestIdentity.server()
+            tls.maximumVersion = .tls12
+            tls.cipherList = suite
+            configuration.connections.tls = tls
+        } answering: { exchange in
+            #expect(isServed)
+            try await exchange.respond(.ok)
+        }
+        var tls = try TestIdentity.trusted()
+        tls.applicationProtocols = ["h2"]
+        let pair = StreamPair(host: "127.0.0.1", port: try #require(server.port))
+        try pair.set(.tls, to: tls)
+        try pair.open()
+        let client = HTTP2Client(pair)
+        let stream = try await client.request()
+        try await client.run { $0.hasEnded(stream) }
+        #expect((client.response(stream)?.status == .ok) == isServed)
+        #expect(client.goAways.last?.code == (isServed ? nil : .inadequateSecurity))
+        pair.close()
+        server.stop(within: .zero)
+        try await running.value
+    }
+
+    @Test(
+        "suites of TLS that may carry HTTP/2 (RFC 9113 §9.2.2)",
+        arguments: [
+            (TLSVersion.tls13, "TLS_AES_128_GCM_SHA256", true),
+            (.tls12, "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", true),
+            (.tls12, "TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256", true),
+            (.tls12, "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8", true),
+            (.tls12, "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256", false),
+            (.tls12, "TLS_RSA_WITH_AES_128_GCM_SHA256", false), (.tls12, "TLS_PSK_WITH_AES_128_GCM_SHA256", false),
+            (.tls12, "unknown", false),
+        ])
+    func adequacy(_ version: TLSVersion, _ cipher: String, _ isAdequate: Bool) {
+        #expect(TLSInformation.isAdequateForHTTP2(version, cipher: cipher) == isAdequate)
     }
 
     @Test("an upload and a download beyond all windows", arguments: [false, true], [0, 10, 100_000, 3 << 20])

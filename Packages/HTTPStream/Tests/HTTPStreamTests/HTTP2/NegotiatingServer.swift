@@ -14,15 +14,22 @@ final class NegotiatingServer: Sendable {
 
     /// - Parameters:
     ///   - protocols: the protocols that the server chooses from, the preferred one first.
+    ///   - suite: the only cipher suite, of TLS 1.2; nil for the usual ones.
+    ///   - readsBodies: as for ``HTTP2Peer``.
     ///   - handler: acts on the events of HTTP/2.
     ///   - answer: answers each request of HTTP/1.1; by default, with 200.
     init(
-        _ protocols: [String], _ handler: @escaping HTTP2Peer.Handler = HTTP2Peer.answer,
+        _ protocols: [String], suite: String? = nil, readsBodies: Bool = true,
+        _ handler: @escaping HTTP2Peer.Handler = HTTP2Peer.answer,
         http1 answer: @escaping @Sendable (HTTPServerExchange) async throws -> Void = { try await $0.respond(.ok) }
     ) throws {
         var settings = StreamListener.Configuration()
         var tls = try TestIdentity.server()
         tls.applicationProtocols = protocols
+        if let suite {
+            tls.maximumVersion = .tls12
+            tls.cipherList = suite
+        }
         settings.tls = tls
         let listener = try StreamListener(address: .ip(.v4(.loopback), port: 0), configuration: settings)
         port = try #require(listener.port)
@@ -30,7 +37,7 @@ final class NegotiatingServer: Sendable {
             try await listener.run { pair in
                 self.connections.withLock { $0 += 1 }
                 if pair[.tlsInformation]?.applicationProtocol == "h2" {
-                    try? await HTTP2Peer.serve(pair, handler)
+                    try? await HTTP2Peer.serve(pair, readsBodies: readsBodies, handler)
                 } else {
                     await HTTPServer.serve(pair, HTTPServer.Configuration(), answer)
                 }

@@ -166,6 +166,139 @@ import Testing
         pair.close()
     }
 
+    /// Writes in events as much as the stream accepts, until the end of the bytes or an error.
+    private final class EventWriter: Sendable {
+        private struct State {
+            var rest: ArraySlice<UInt8>
+            var continuation: CheckedContinuation<StreamError?, Never>?
+        }
+
+        private let stream: WriteStream
+        private let state: Locked<State>
+
+        init(_ stream: WriteStream, _ bytes: [UInt8]) {
+            self.stream = stream
+            state = Locked(State(rest: bytes[...]))
+        }
+
+        /// Returns the stream's error, if it has failed.
+        func run() async -> StreamError? {
+            await withCheckedContinuation { continuation in
+                state.withLock { $0.continuation = continuation }
+                stream.setClient(.all) { [self] stream, event in
+                    switch event {
+                    case .canAcceptBytes: write(stream)
+                    case .errorOccurred: finish(stream.error)
+                    default: break
+                    }
+                }
+                stream.schedule(on: .loop(.shared))
+            }
+        }
+
+        private func write(_ stream: WriteStream) {
+            let rest = state.withLock { $0.rest }
+            // The event of an error follows.
+            guard let count = try? stream.tryWrite(Array(rest)) else { return }
+            state.withLock { $0.rest = $0.rest.dropFirst(count) }
+            if count == rest.count { finish(nil) }
+        }
+
+        private func finish(_ error: StreamError?) {
+            state.withLock { $0.continuation.take() }?.resume(returning: error)
+        }
+    }
+
+    @Test("a writer in events sends more than all windows hold") func writerInEvents() async throws {
+        let server = try NegotiatingServer(["h2"], Self.echo)
+        let pair = try pair(through: try proxy(server))
+        try pair.open()
+        try await pair.output.opened()
+        let sent = (0..<3 << 20).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
+        async let received = pair.input.readAll(limit: sent.count)
+        #expect(await EventWriter(pair.output, sent).run() == nil)
+        try await pair.output.finish()
+        #expect(try await received == sent)
+        pair.close()
+    }
+
+    @Test(
+        "a writer in events learns that the tunnel or the connection has ended", arguments: ["reset", "goAway", "end"])
+    func writerLearnsOfTheEnd(_ kind: String) async throws {
+        let server = try NegotiatingServer(["h2"]) { (machine, event, connection) in
+            guard case .readable(let stream) = event else { return try Self.echo(&machine, event, connection) }
+            switch kind {
+            case "reset": return .write(HTTP2Peer.reset(stream, .connectError))
+            case "goAway": return .write(HTTP2Peer.goAway(last: 0))
+            default: return .close()
+            }
+        }
+        let pair = try pair(through: try proxy(server))
+        try pair.open()
+        try await pair.output.opened()
+        let error = await EventWriter(pair.output, [UInt8](repeating: 1, count: 8 << 20)).run()
+        #expect(error != nil)
+        pair.close()
+    }
+
+    @Test("what was written before a close arrives, with its end and without a reset", arguments: [true, false])
+    func close(finishes: Bool) async throws {
+        let (ends, source) = AsyncStream.makeStream(of: HTTP2Event.self)
+        let count = Locked(0)
+        let server = try NegotiatingServer(["h2"], readsBodies: false) { (machine, event, _) in
+            switch event {
+            case .request(let stream, _):
+                try machine.respond(stream, with: Self.head(.ok), endsHere: false, now: .zero)
+            case .readable(let stream):
+                var buffer = [UInt8](repeating: 0, count: 1 << 16)
+                var span = buffer.mutableSpan
+                var memory = span.mutableBytes
+                while case .bytes(let more) = try machine.read(stream, into: &memory, now: .zero) {
+                    count.withLock { $0 += more }
+                }
+            case .ended, .reset: source.yield(event)
+            default: break
+            }
+            return nil
+        }
+        let pair = try pair(through: try proxy(server))
+        try pair.open()
+        try await pair.output.writeAll([UInt8](repeating: 1, count: 60_000))
+        if finishes { try await pair.output.finish() }
+        pair.close()
+        for await event in ends {
+            guard case .ended = event else {
+                Issue.record("\(event)")
+                return
+            }
+            break
+        }
+        #expect(count.withLock { $0 } == 60_000)
+    }
+
+    @Test("what the target has sent before it refused more is read") func stopped() async throws {
+        let body = [UInt8](repeating: 7, count: 60_000)
+        let server = try NegotiatingServer(["h2"]) { (machine, event, _) in
+            switch event {
+            case .request(let stream, _):
+                try machine.respond(stream, with: Self.head(.ok), endsHere: false, now: .zero)
+            case .readable(let stream):
+                _ = try machine.send(body.span.bytes, on: stream, endsHere: true, now: .zero)
+                machine.close(stream, now: .zero)
+            default: break
+            }
+            return nil
+        }
+        let pair = try pair(through: try proxy(server))
+        try pair.open()
+        let error = await #expect(throws: StreamError.self) {
+            while !Task.isCancelled { try await pair.output.writeAll([UInt8](repeating: 1, count: 1 << 16)) }
+        }
+        #expect(error?.isPOSIX(ECONNRESET) == true || error?.isPOSIX(EPIPE) == true, "\(String(describing: error))")
+        #expect(try await pair.input.readAll(limit: 1 << 20) == body)
+        pair.close()
+    }
+
     @Test(
         "a proxy that closes the connection, or demands HTTP/1.1, gives an error or the next route",
         arguments: [true, false])
@@ -183,8 +316,18 @@ import Testing
         pair.close()
         let alone = try self.pair(through: try proxy(server))
         try alone.open()
-        await #expect(throws: StreamError.self) { try await alone.input.opened() }
+        let error = await #expect(throws: StreamError.self) { try await alone.input.opened() }
+        #expect(error?.description.contains("127.0.0.1:\(server.port)") == true, "\(String(describing: error))")
         alone.close()
+    }
+
+    @Test("a cipher suite that may not carry HTTP/2 (RFC 9113 §9.2.2)") func inadequateSecurity() async throws {
+        let server = try NegotiatingServer(["h2"], suite: "ECDHE-ECDSA-AES128-SHA256", Self.echo)
+        let pair = try pair(through: try proxy(server))
+        try pair.open()
+        let error = await #expect(throws: StreamError.self) { try await pair.input.opened() }
+        #expect(error?.description.contains("INADEQUATE_SECURITY") == true, "\(String(describing: error))")
+        pair.close()
     }
 
     @Test("a proxy that chooses HTTP/1.1, or nothing, is spoken to in HTTP/1.1", arguments: [["http/1.1"], []])

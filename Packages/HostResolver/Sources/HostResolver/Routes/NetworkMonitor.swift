@@ -9,7 +9,7 @@ internal import EventLoops
 /// }
 /// ```
 ///
-/// Changes in quick succession are reported as one. The monitor works until ``stop()`` or until it is released. Its
+/// Changes in quick succession are reported as one, at most ten quiet times after the first. The monitor works until ``stop()`` or until it is released. Its
 /// sequences end then, or when the kernel's socket fails. It costs one descriptor and, between changes, no processor
 /// time.
 public final class NetworkMonitor: Sendable {
@@ -22,15 +22,21 @@ public final class NetworkMonitor: Sendable {
 
     /// Creates a monitor and starts it.
     ///
+    /// - Parameters:
+    ///   - quietTime: the time without changes after which a report is made.
+    ///   - maximumDelay: the time after the first change at which a report is made in any case; ten quiet times by default.
     /// - Throws: ``ResolverError/Code-swift.struct/system`` if the kernel provides no netlink socket.
-    public init(quietTime: Duration = defaultQuietTime) throws(ResolverError) {
+    public init(
+        quietTime: Duration = defaultQuietTime, maximumDelay: Duration? = nil
+    ) throws(ResolverError) {
         let point = WaitPoint(descriptor: try RouteSocket.open(groups: RouteNetlink.changeGroups), ownership: .owned)
         self.point = point
         // The task refers to the descriptor and the broadcast, but not to the monitor: releasing the monitor ends the
         // task.
         Task(executorPreference: EventLoop.shared) { [broadcast] in
             if point.enter(.reader) == .entered {
-                let watch = NetworkWatch(quietTime: quietTime) {
+                let debounce = ChangeDebounceMachine(quietTime: quietTime, maximumDelay: maximumDelay ?? quietTime * 10)
+                let watch = NetworkWatch(debounce: debounce) {
                     point.isClosed(.reader) ? .end : RouteSocket.reading(point.descriptor)
                 } wait: { deadline in
                     await point.readerWait(for: .readable, until: deadline.map(Moment.init))

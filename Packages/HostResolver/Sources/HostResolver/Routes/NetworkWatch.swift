@@ -16,7 +16,7 @@ struct NetworkWatch {
         case end
     }
 
-    let quietTime: Duration
+    let debounce: ChangeDebounceMachine
     let read: () -> Reading
     /// Waits until the socket may be readable, at most until the given instant.
     let wait: nonisolated(nonsending) (ContinuousClock.Instant?) async -> Wake
@@ -25,7 +25,7 @@ struct NetworkWatch {
     ///
     /// A wait that fails ends the loop: reading again at once would spin and block the event loop forever.
     nonisolated(nonsending) func run(publish: (NetworkChange) -> Void) async {
-        var debounce = ChangeDebounceMachine(quietTime: quietTime)
+        var debounce = debounce
         while true {
             switch read() {
             case .datagram(let datagram):
@@ -47,19 +47,18 @@ struct NetworkWatch {
 
 /// A debouncer: it combines changes in quick succession into one report. A link that comes up causes dozens.
 ///
-/// A report is due after a quiet time without changes, or ``maximumFactor`` quiet times after the first change, so that
-/// a network that changes all the time is reported as well.
+/// A report is due after a quiet time without changes, or a maximum delay after the first change, so that a network that
+/// changes all the time is reported as well.
 struct ChangeDebounceMachine {
-    /// The maximum delay of a report, in quiet times.
-    static let maximumFactor = 10
-
     private let quietTime: Duration
+    private let maximumDelay: Duration
     private var change: NetworkChange = []
     private var due: ContinuousClock.Instant?
     private var latest: ContinuousClock.Instant?
 
-    init(quietTime: Duration) {
+    init(quietTime: Duration, maximumDelay: Duration) {
         self.quietTime = quietTime
+        self.maximumDelay = maximumDelay
     }
 
     /// The instant at which a report is due; nil if there is nothing to report.
@@ -69,7 +68,7 @@ struct ChangeDebounceMachine {
     mutating func record(_ change: NetworkChange, now: ContinuousClock.Instant) {
         guard !change.isEmpty else { return }
         self.change.formUnion(change)
-        let latest = latest ?? now + quietTime * Self.maximumFactor
+        let latest = latest ?? now + maximumDelay
         self.latest = latest
         due = min(now + quietTime, latest)
     }

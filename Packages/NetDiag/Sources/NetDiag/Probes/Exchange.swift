@@ -101,6 +101,8 @@ struct Exchange: Sendable {
             // The identity in the options is for targets only.
             if target.proxyTLS == nil { tls.identity = nil }
         }
+        // A diagnosis speaks HTTP/1.1.
+        tls.applicationProtocols.removeAll { $0 == "h2" }
         guard isInspecting else { return tls }
         tls.identity = nil
         tls.verification = .insecureNone

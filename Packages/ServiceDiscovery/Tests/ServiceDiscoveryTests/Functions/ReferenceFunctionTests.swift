@@ -385,7 +385,7 @@ private final class ManualTarget: DeliveryTarget {
 }
 
 /// A thread of the test.
-private final class TestThread: Sendable {
+final class TestThread: Sendable {
     /// The folder of the calling thread in `/proc`, as `1/task/2`.
     static var current: String {
         var bytes = [UInt8](repeating: 0, count: 256)

@@ -54,6 +54,12 @@ struct RegistrationFunctionTests {
             #expect(service.process() == 0)
             #expect(engine.advertisements.first?.name == ComputerName.current)
         }
+        // A failure has the name that was tried.
+        try ServiceEnvironment.with(ScriptedEngine(refusing: ServiceDiscoveryError(.collision))) {
+            let service = try #require(register(nil))
+            service.process()
+            #expect(replies.take() == ["0 -65548 \(ComputerName.current) _http._tcp. local."])
+        }
     }
 
     /// The failure of a service that has the name of this computer names it.

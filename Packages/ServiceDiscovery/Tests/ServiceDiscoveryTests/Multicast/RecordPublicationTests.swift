@@ -46,6 +46,36 @@ struct RecordPublicationTests {
         }
     }
 
+    /// Two publications of this host have one set of records: whatever is sent of it has all of them, since other hosts drop the rest.
+    @Test func partsOfASetAreSentTogether() throws {
+        let network = SimulatedNetwork(hosts: 2)
+        let query = try network.query(1, name, .a)
+        func known() -> Set<DNSRecordData> { Set(network.hosts[1].records(query).map(\.data)) }
+        let third = OwnRecord(.a(IPv4Address(192, 0, 2, 3)))
+        let one = try publish(network, 0, advertisement(first))
+        network.run(for: .seconds(5))
+        let two = try publish(network, 0, advertisement(third))
+        network.run(for: .seconds(20))
+        #expect(known() == [first.data, third.data])
+        // Another record in the place of one; a goodbye of one.
+        try network.hosts[0].machine.update(two, records: [second], now: network.now)
+        network.run(for: .seconds(20))
+        #expect(known() == [first.data, second.data])
+        network.end(0, one)
+        network.run(for: .seconds(20))
+        #expect(known() == [second.data])
+        // An answer, although the querier knows a part of the set.
+        _ = try publish(network, 0, advertisement(first))
+        network.run(for: .seconds(20))
+        _ = network.take()
+        let part = DNSRecord.unique(name, 120, first.data)
+        for wantsUnicast in [true, false] {
+            try network.inject(.query(name, .a, wantsUnicast: wantsUnicast, known: [part]), to: 0)
+            network.run(for: .seconds(2))
+            #expect(Set(announcements(network).map(\.data)) == [first.data, second.data])
+        }
+    }
+
     @Test func aSharedRecordIsNotProbedFor() throws {
         let network = SimulatedNetwork(hosts: 2)
         for host in 0...1 { _ = try publish(network, host, advertisement([first, second][host], isUnique: false)) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ServiceDiscovery
 
-/// RFC 6762 §10.2: records with the cache-flush bit are all of their name and type, whoever has published each of them.
+/// RFC 6762 §10.2: records with the cache-flush bit are all of their name and type, also if they were published one by one.
 struct RecordSetTests {
     private static let name = DNSName("web.local")!
     private static let key = RecordKey(name, .a)

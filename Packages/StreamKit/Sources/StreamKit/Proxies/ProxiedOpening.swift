@@ -179,8 +179,8 @@ struct ProxiedOpening: OpeningWork {
             return (hop == 0 ? route.connection.value(named: name) : route.engine.property(named: name)) as? Value
         }
         let tunnel = TunnelTransport(
-            route.plan.machines[hop], over: route.engine, boundBy: property(.serverEndPointBinding),
-            speaking: property(.tlsInformation)?.applicationProtocol)
+            route.plan.machines[hop], over: route.engine, tls: property(.tlsInformation),
+            boundBy: property(.serverEndPointBinding))
         let step = connection.beginStep(.proxy(proxy.kind, proxy.hostAndPort))
         phase = .conversing(tunnel, hop: hop, step: step)
         return nil

@@ -129,9 +129,9 @@ import Testing
         var hasKnocked = false
         var refusal: TunnelRefusal? { nil }
 
-        func begin(overTLSBoundBy binding: [UInt8]?, speaking applicationProtocol: String?) {
+        func begin(over tls: TLSInformation?, boundBy binding: [UInt8]?) {
             begins.bindings.withLock { $0.append(binding) }
-            begins.protocols.withLock { $0.append(applicationProtocol) }
+            begins.protocols.withLock { $0.append(tls?.applicationProtocol) }
         }
 
         mutating func next() throws(StreamError) -> TunnelAction {

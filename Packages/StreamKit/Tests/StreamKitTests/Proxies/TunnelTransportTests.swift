@@ -179,7 +179,7 @@ import Testing
         var hasAsked = false
         var refusal: TunnelRefusal? { nil }
 
-        mutating func begin(overTLSBoundBy binding: [UInt8]?, speaking applicationProtocol: String?) {
+        mutating func begin(over tls: TLSInformation?, boundBy binding: [UInt8]?) {
             self.binding = binding
         }
 

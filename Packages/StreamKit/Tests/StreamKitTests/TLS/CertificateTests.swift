@@ -202,6 +202,17 @@ import Testing
             }
         }
         #expect(throws: PKCS12Reader.Fault.passwordWrong) { _ = try PKCS12Reader(bundle, password: "guess") }
+        // Without a code over the whole, the end of what is decrypted tells. One of 256 wrong passwords has a right end.
+        let faults = (0..<8).map { number -> PKCS12Reader.Fault? in
+            let bundle = leaf.pkcs12(password: "secret", iterations: 1, codeIterations: -1)
+            do throws(PKCS12Reader.Fault) {
+                _ = try PKCS12Reader(bundle, password: "guess \(number)")
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(faults.contains(.passwordWrong))
     }
 
     /// Each prefix of a bundle, and each octet changed, is an error or read, and never a trap. Without a code over the whole, the damage

@@ -32,15 +32,15 @@ typedef struct CF_BRIDGED_TYPE(id) __SecTrust *SecTrustRef;
 CF_ENUM(OSStatus) {
     /// There is no error.
     errSecSuccess = 0,
-    /// The function or the class of items is not available.
+    /// The function or the class of items is not available. Not returned.
     errSecUnimplemented = -4,
-    /// A file cannot be read or written.
+    /// A file cannot be read or written. Not returned.
     errSecIO = -36,
     /// An argument is invalid.
     errSecParam = -50,
     /// There is no memory.
     errSecAllocate = -108,
-    /// The user has cancelled the operation.
+    /// The user has cancelled the operation. Not returned.
     errSecUserCanceled = -128,
     /// A certificate could not be evaluated.
     errSecInternalComponent = -2070,

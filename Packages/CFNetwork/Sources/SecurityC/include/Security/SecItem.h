@@ -128,7 +128,7 @@ CF_EXPORT const CFStringRef _Nonnull kSecAttrAuthenticationTypeRPA CF_REFINED_FO
 
 /// Adds an item with the attributes and the password (kSecValueData, else empty) of a dictionary, and returns it in the form that its
 /// kSecReturn… keys say, unless `result` is NULL. Fails with errSecParam without a server or an account, and with errSecDuplicateItem if
-/// there is such an item.
+/// there is such an item. If the Secret Service fails when the item is read back, that is the error, and the item stays.
 CF_EXPORT OSStatus SecItemAdd(CFDictionaryRef _Nullable attributes, CFTypeRef _Nullable *_Nullable CF_RETURNS_RETAINED result) CF_REFINED_FOR_SWIFT;
 
 /// Finds items with the attributes of a dictionary, as SecKeychainFindInternetPassword does. An item is returned as its password (CFData), its
@@ -137,9 +137,8 @@ CF_EXPORT OSStatus SecItemAdd(CFDictionaryRef _Nullable attributes, CFTypeRef _N
 CF_EXPORT OSStatus SecItemCopyMatching(CFDictionaryRef _Nullable query, CFTypeRef _Nullable *_Nullable CF_RETURNS_RETAINED result) CF_REFINED_FOR_SWIFT;
 
 /// Changes attributes and the password of all items that match a dictionary, except those that another program has changed since they were
-/// found. Fails with errSecItemNotFound if there are none; at the first item that
-/// cannot be changed, with errSecDuplicateItem if another item has the attributes, or with errSecParam if it would have no server or account.
-/// The items before that one have been changed.
+/// found. Fails with errSecItemNotFound if there are none; at the first item that cannot be changed, with errSecDuplicateItem if another item has the attributes, or with errSecParam if it would have no server or account.
+/// The items before that one have been changed; that one too in part, if a Secret Service fails between its changes.
 CF_EXPORT OSStatus SecItemUpdate(CFDictionaryRef _Nullable query, CFDictionaryRef _Nullable attributesToUpdate) CF_REFINED_FOR_SWIFT;
 
 /// Removes all items that match a dictionary, except those that another program has changed since they were found. Fails with errSecItemNotFound if there are none, and at the first one that cannot be removed.

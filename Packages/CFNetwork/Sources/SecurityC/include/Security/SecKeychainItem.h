@@ -66,7 +66,8 @@ CF_EXPORT CFTypeID SecKeychainItemGetTypeID(void);
 /// Changes attributes of an item, and its password unless `data` is NULL, in place: everything else is kept, also what another program has changed
 /// since the item was found. An attribute of length 0 is removed; the label is then the usual one. Fails with errSecItemNotFound if the item
 /// is gone, with errSecNoSuchAttr for an attribute that cannot be changed, with errSecParam for an invalid value or without a server or
-/// an account, and with errSecDuplicateItem if another item has the attributes.
+/// an account, and with errSecDuplicateItem if another item has the attributes. The item is then unchanged, except if a Secret Service fails between
+/// its changes of the password, the attributes and the label.
 CF_EXPORT OSStatus SecKeychainItemModifyContent(SecKeychainItemRef _Nullable itemRef, const SecKeychainAttributeList *_Nullable attrList, UInt32 length, const void *_Nullable data);
 
 /// Reads the class, the listed attributes and the password that an item has now; each pointer may be NULL. The data of an attribute that the item lacks

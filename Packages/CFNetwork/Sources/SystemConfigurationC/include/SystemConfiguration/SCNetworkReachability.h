@@ -61,25 +61,27 @@ CF_EXPORT SCNetworkReachabilityRef _Nullable SCNetworkReachabilityCreateWithName
 /// The type identifier of targets.
 CF_EXPORT CFTypeID SCNetworkReachabilityGetTypeID(void);
 
-/// The present flags. For a name, waits until its addresses are known; the flags of a name that is not found are 0. Returns FALSE with
-/// kSCStatusReachabilityUnknown if the kernel cannot be asked.
+/// The present flags. For a name, waits until its addresses are known; the flags of a name that is not found, or whose lookup fails just now, are 0.
+/// Returns FALSE with kSCStatusReachabilityUnknown if the kernel cannot be asked, and with kSCStatusInvalidArgument unless the arguments are
+/// a target and a pointer.
 CF_EXPORT Boolean SCNetworkReachabilityGetFlags(SCNetworkReachabilityRef _Nullable target, SCNetworkReachabilityFlags *_Nullable flags) CF_REFINED_FOR_SWIFT;
 
 /// Sets the callback; NULL removes it. Retains the context's pointer, and releases it when the callback is replaced or removed, or the
-/// target is deallocated, or soon after: see SCNetworkReachabilityContext.
+/// target is deallocated, or soon after: see SCNetworkReachabilityContext. Returns FALSE with kSCStatusInvalidArgument for another object.
 CF_EXPORT Boolean SCNetworkReachabilitySetCallback(SCNetworkReachabilityRef _Nullable target, SCNetworkReachabilityCallBack _Nullable callout, SCNetworkReachabilityContext *_Nullable context) CF_REFINED_FOR_SWIFT;
 
 /// Adds a run loop and mode on which to call the callback. If there are several, each change is reported once, on one of them. Changes from
-/// the flags at the first call are reported; the flags of a name count as 0 until it is found. Refused with kSCStatusInvalidArgument if the
-/// target has a queue.
+/// the flags at the first call are reported; the flags of a name count as 0 until it is found. Returns FALSE, and
+/// changes nothing: with kSCStatusInvalidArgument for an argument that is NULL or of another type, and if the target has a queue; with
+/// kSCStatusFailed without a descriptor.
 CF_EXPORT Boolean SCNetworkReachabilityScheduleWithRunLoop(SCNetworkReachabilityRef _Nullable target, CFRunLoopRef _Nullable runLoop, CFStringRef _Nullable runLoopMode) CF_REFINED_FOR_SWIFT;
 
 /// Removes a run loop and mode. Returns FALSE with kSCStatusInvalidArgument if the target is not scheduled there.
 CF_EXPORT Boolean SCNetworkReachabilityUnscheduleFromRunLoop(SCNetworkReachabilityRef _Nullable target, CFRunLoopRef _Nullable runLoop, CFStringRef _Nullable runLoopMode) CF_REFINED_FOR_SWIFT;
 
 #ifndef __swift__
-/// Calls the callback on a dispatch queue; NULL ends the calls. Refused with kSCStatusInvalidArgument if the target has another queue, or is
-/// scheduled on a run loop.
+/// Calls the callback on a dispatch queue; NULL ends the calls. Returns FALSE, and changes nothing: with kSCStatusInvalidArgument for another
+/// object, and if the target has another queue or is scheduled on a run loop; with kSCStatusFailed without a descriptor.
 CF_EXPORT Boolean SCNetworkReachabilitySetDispatchQueue(SCNetworkReachabilityRef _Nullable target, dispatch_queue_t _Nullable queue);
 #endif
 

@@ -1,0 +1,215 @@
+internal import EventLoops
+internal import Glibc
+internal import HTTP2
+internal import HTTPMessage
+internal import StreamKit
+
+/// A connection that the conversation leaves to the layer of its tunnel.
+final class HTTP2ConnectConnection: Sendable {
+    let core: Locked<HTTP2ConnectCore>
+
+    init(_ core: consuming HTTP2ConnectCore) { self.core = Locked(core) }
+}
+
+/// The connection of HTTP/2 with a proxy, and its only stream. No I/O.
+struct HTTP2ConnectCore: ~Copyable, Sendable {
+    private let proxy: String
+    private var machine: HTTP2ClientMachine
+    private let start: Moment
+    /// The stream of the last request.
+    private var stream: StreamID?
+    /// The request that waits until the proxy allows a stream.
+    private var queued: HTTPRequest?
+    private var response: HTTPResponse?
+    /// Why nothing more can be sent on the stream.
+    private var failure: StreamError?
+    /// Whether bytes were not taken, and may not be sent since.
+    private(set) var isFull = false
+    /// Whether the end of the bytes to the target has been sent.
+    private(set) var hasFinished = false
+
+    /// - Parameter isAdequate: whether TLS may carry HTTP/2; if not, the connection has failed.
+    init(_ proxy: HTTPProxy, isAdequate: Bool, now: Moment) {
+        self.proxy = proxy.hostAndPort
+        var limits = HTTP2Limits(ofClient: proxy.limits)
+        // The program that uses the tunnel knows how long the target may be silent.
+        limits.pingInterval = nil
+        machine = HTTP2ClientMachine(limits: limits, now: .zero)
+        if !isAdequate { machine.abort(.inadequateSecurity, now: .zero) }
+        start = now
+    }
+
+    /// Whether another request can be sent.
+    var mayContinue: Bool { !machine.isDraining }
+
+    /// Whether output has to be written before more is received.
+    var isOutputFull: Bool { machine.isOutputFull }
+
+    /// When ``act(now:)`` has to be called.
+    var nextDeadline: Moment? { machine.nextDeadline.map { start + $0 } }
+
+    /// Sends a request on a stream of its own, at once or when the proxy allows one.
+    mutating func request(_ request: HTTPRequest, now: Moment) throws(StreamError) {
+        if let stream { machine.close(stream, now: elapsed(now)) }
+        (stream, response, failure, queued) = (nil, nil, nil, nil)
+        if let failure = machine.failure { throw .tunnelFailed(proxy, failure) }
+        var head = request
+        head.fields.removeConnectionFields()
+        do throws(HTTP2Error) {
+            stream = try machine.request(HTTP2Request(head, scheme: ""), endsHere: false, now: elapsed(now))
+        } catch {
+            throw .tunnelFailed(proxy, error)
+        }
+        if stream != nil { return }
+        if machine.isDraining { throw .tunnelClosed(proxy, "without a response") }
+        queued = request
+    }
+
+    /// Processes bytes from the proxy; none mean the end of the connection.
+    mutating func receive(_ bytes: RawSpan, now: Moment) {
+        machine.pass(bytes, now: elapsed(now))
+        takeEvents(now: now)
+    }
+
+    /// Acts on deadlines that have passed.
+    mutating func act(now: Moment) {
+        do throws(HTTP2Error) { try machine.tick(now: elapsed(now)) } catch {}
+        takeEvents(now: now)
+    }
+
+    private mutating func takeEvents(now: Moment) {
+        while let event = machine.nextEvent() {
+            switch event {
+            case .response(stream, let head): response = head
+            case .reset(stream, let failure): fail(.tunnelReset(proxy, failure, ECONNRESET))
+            case .sendingStopped(stream, let failure): fail(.tunnelReset(proxy, failure, EPIPE))
+            case .room:
+                guard let queued else { continue }
+                do throws(StreamError) { try request(queued, now: now) } catch { fail(error) }
+            case .goAway where queued != nil: fail(.tunnelClosed(proxy, "without a response"))
+            default: break
+            }
+        }
+        if let error = machine.failure { fail(.tunnelFailed(proxy, error)) }
+        noteRoom()
+    }
+
+    private mutating func fail(_ error: StreamError) {
+        failure = failure ?? error
+        queued = nil
+        // A writer learns of it when it writes.
+        isFull = false
+    }
+
+    /// Notes whether bytes can be sent again that were not taken.
+    private mutating func noteRoom() {
+        if isFull, let stream, machine.nextWritable() == stream { isFull = false }
+    }
+
+    mutating func takeOutput() -> [UInt8] {
+        let bytes = machine.withOutput { $0.withUnsafeBytes { Array($0) } }
+        machine.didWrite(bytes.count)
+        return bytes
+    }
+
+    /// Writes output to the layer below. Returns the interest to wait for if some remains.
+    mutating func write(to lower: any StreamTransport) throws(StreamError) -> Interest? {
+        // It makes room for more.
+        defer { noteRoom() }
+        while machine.outputCount > 0 {
+            let attempt = try machine.withOutput { (bytes) throws(StreamError) in try lower.tryWrite(bytes) }
+            switch attempt {
+            case .moved(let count): machine.didWrite(count)
+            case .wouldBlock(let interest): return interest
+            case .ended: throw StreamError(posix: EPIPE)
+            }
+        }
+        return nil
+    }
+
+    /// Returns the head of the response, once; nil before it has arrived.
+    mutating func takeResponse() throws(StreamError) -> HTTPResponse? {
+        if let response = response.take() { return response }
+        if let failure { throw failure }
+        return nil
+    }
+
+    /// Appends what has arrived of a response's body. Returns whether it is complete, or as long as the limit.
+    mutating func readBody(into body: inout [UInt8], upTo limit: Int, now: Moment) -> Bool {
+        while body.count < limit {
+            var piece = [UInt8](repeating: 0, count: min(4096, limit - body.count))
+            var span = piece.mutableSpan
+            var memory = span.mutableBytes
+            switch try? read(into: &memory, now: now) {
+            case .moved(let count): body += piece[..<count]
+            case .wouldBlock: return false
+            // Even if the body is incomplete, the response is known to be a refusal.
+            case .ended, nil: return true
+            }
+        }
+        return true
+    }
+
+    // MARK: The tunnel
+
+    /// Reads bytes of the target; into no memory, to find out whether there are any.
+    mutating func read(into target: inout MutableRawSpan, now: Moment) throws(StreamError) -> Attempt {
+        guard let stream else { throw failure ?? .closed }
+        let outcome: HTTP2ReadOutcome
+        do throws(HTTP2Error) {
+            outcome = try machine.read(stream, into: &target, now: elapsed(now))
+        } catch {
+            throw .tunnelFailed(proxy, error)
+        }
+        switch outcome {
+        case .bytes(let count): return .moved(count)
+        case .blocked: return .wouldBlock(.readable)
+        case .ended: return .ended
+        case .reset(let reset): throw failure ?? .tunnelReset(proxy, reset, ECONNRESET)
+        }
+    }
+
+    /// Sends bytes to the target. Returns the number of those taken, or nil if neither bytes nor the end were taken.
+    mutating func send(_ bytes: RawSpan, endsHere: Bool, now: Moment) throws(StreamError) -> Int? {
+        if let failure { throw failure }
+        guard let stream else { throw .closed }
+        do throws(HTTP2Error) {
+            let outcome = try machine.send(bytes, on: stream, endsHere: endsHere, now: elapsed(now))
+            isFull = !outcome.isComplete
+            if outcome.isComplete, endsHere { hasFinished = true }
+            return outcome.taken
+        } catch {
+            throw .tunnelFailed(proxy, error)
+        }
+    }
+
+    /// Ends the connection with the bytes of both sides. The stream is not reset, since the proxy could drop what it has not passed on.
+    mutating func close(now: Moment) {
+        if !hasFinished { _ = try? send(RawSpan(), endsHere: true, now: now) }
+        machine.shutDown(now: elapsed(now))
+    }
+
+    private func elapsed(_ now: Moment) -> Duration { start.duration(to: now) }
+}
+
+extension StreamError {
+    /// The proxy has ended the stream of a tunnel, or of a request for one. As for a connection of TCP, what was received before can be read.
+    ///
+    /// - Parameter number: `EPIPE` if the bytes of the target are complete, otherwise `ECONNRESET`.
+    fileprivate static func tunnelReset(_ proxy: String, _ failure: HTTP2StreamFailure, _ number: CInt) -> StreamError {
+        if case .connection(let error) = failure.cause { return tunnelFailed(proxy, error) }
+        return StreamError(
+            posix: number,
+            Sentence("proxy.reset", "The proxy %1 ended the tunnel: %2.", proxy, "\(failure.code)"),
+            underlying: http2(failure))
+    }
+
+    /// The connection with a proxy has failed.
+    fileprivate static func tunnelFailed(_ proxy: String, _ error: HTTP2Error) -> StreamError {
+        if error.code == .noError { return tunnelClosed(proxy, "without a response") }
+        return .proxy(
+            .unexpectedResponseToConnect,
+            Sentence("proxy.http2Failed", "The HTTP/2 connection with the proxy %1 failed: %2.", proxy, "\(error)"),
+            underlying: error)
+    }
+}
