@@ -69,10 +69,11 @@ enum PacketComposer {
             message.answers = Array(rest.prefix(maximumRecords))
             message.additionals = rest.count <= maximumRecords ? additional : []
             var packet = fitted(message, least: 1)
-            while let count = packet.map({ $0.recordCount - message.answers.count }), count < message.additionals.count
-            {
-                let whole = wholeSets(of: message.additionals, within: max(0, count))
-                message.additionals = whole
+            // Each round leaves out at least one additional record.
+            while !message.additionals.isEmpty, let fitting = packet?.recordCount {
+                let count = max(0, fitting - message.answers.count)
+                if count == message.additionals.count { break }
+                message.additionals = wholeSets(of: message.additionals, within: count)
                 packet = fitted(message, least: 1)
             }
             if let packet { packets.append(packet.bytes) }
