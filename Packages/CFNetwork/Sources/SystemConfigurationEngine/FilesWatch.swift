@@ -193,9 +193,9 @@ final class FilesWatch: Sendable {
                     isEnd
                     ? state.places[index].names.removeValue(forKey: event.watch)
                     : state.places[index].names[event.watch]
-                // The watches of a walk are not known before its end.
-                let isFound = names.map { isEnd || $0.contains(event.name) } ?? state.places[index].isWalked
-                if isLoss || isFound { changed.insert(index) }
+                let isFound = names.map { isEnd || $0.contains(event.name) } ?? false
+                // What a walk finds is not known before its end.
+                if isLoss || isFound || state.places[index].isWalked { changed.insert(index) }
             }
         }
     }

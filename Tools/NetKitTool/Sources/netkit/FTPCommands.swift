@@ -217,7 +217,7 @@ struct PutCommand: AsyncParsableCommand {
             Terminal.say("netkit: \(file) is already complete on the server.")
             return facts
         }
-        let bytes = PacedUpload.stream(try pace.rate(), try await source.open(from: offset))
+        let bytes = PacedUpload.stream(try pace.rate(), try await source.opened(from: offset))
         defer { bytes.close() }
         try bytes.open()
         let stream = client.writer(path, offset: UInt64(offset))

@@ -75,7 +75,7 @@ struct UploadSource {
 
     /// The number of bytes of the file besides CR, LF and NUL.
     private func lengthWithoutLineEnds() throws -> Int64 {
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw UploadSource.failure(path) }
         defer { close(descriptor) }
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
@@ -151,7 +151,7 @@ struct UploadSource {
     }
 
     private static func isEmpty(_ path: String) -> Bool {
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
         var byte: UInt8 = 0
@@ -170,7 +170,7 @@ extension UploadSource {
     /// Returns a stream of the bytes, not yet open. Opening a pipe waits for its writer, without a limit.
     ///
     /// - Parameter offset: the number of bytes of a file to skip.
-    func open(from offset: Int64) async throws -> ReadStream {
+    func opened(from offset: Int64) async throws -> ReadStream {
         try await BlockingThreads.files(at: path).call(within: OutputFile.patience) { try stream(from: offset) }
     }
 }

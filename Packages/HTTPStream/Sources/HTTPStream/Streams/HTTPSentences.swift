@@ -195,7 +195,8 @@ extension StreamError {
         StreamError(
             posix: 22,  // EINVAL
             Sentence(
-                "proxy.http2", "Requests to the proxy %1 itself use HTTP/1.1; add http/1.1 to its application protocols.", proxy)
+                "proxy.http2",
+                "Requests to the proxy %1 itself use HTTP/1.1; add http/1.1 to its application protocols.", proxy)
         )
     }
 

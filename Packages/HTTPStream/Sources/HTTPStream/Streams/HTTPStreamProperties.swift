@@ -38,11 +38,12 @@ extension StreamProperty where Value == [HTTPResponse] {
 }
 
 extension StreamProperty where Value == HTTPFields {
-    /// The fields after a chunked body, once the body has ended; without those that frame, route or authenticate a message.
+    /// The fields after a chunked body, or after any body over HTTP/2, once the body has ended; without those that frame, route or
+    /// authenticate a message.
     public static var httpTrailers: Self { .init(setting: "HTTPStream.trailers", access: .readOnly) }
 
     /// The fields that were removed from the trailers because they are not allowed there (RFC 9110 §6.5.1). A server that sends
-    /// them is faulty or malicious.
+    /// them is faulty or malicious. Over HTTP/2, such fields are left out without a report, and there are none here.
     public static var httpDroppedTrailers: Self { .init(setting: "HTTPStream.droppedTrailers", access: .readOnly) }
 }
 

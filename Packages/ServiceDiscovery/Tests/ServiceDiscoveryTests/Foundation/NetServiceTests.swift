@@ -156,7 +156,7 @@ import Testing
         #expect(delegate.calls == ["willResolve", "didNotResolve -72007 of 10"])
         engine.set([location, address(1)])
         let present = service()
-        present.resolve(withTimeout: 0.05)
+        present.resolve(withTimeout: 2)
         delegate.run(until: 5)
         #expect(delegate.calls.dropFirst(2) == ["willResolve", "didResolve h.local. 80 1", "didStop"])
         #expect(engine.running.isEmpty)

@@ -10,7 +10,7 @@ struct KeyDerivationTests {
     // MARK: Encodings
 
     private func encode(_ tag: UInt8, _ contents: [UInt8]...) -> [UInt8] {
-        let content = Array(contents.joined())
+        let content: [UInt8] = contents.reduce(into: []) { $0 += $1 }
         if content.count < 0x80 { return [tag, UInt8(content.count)] + content }
         let length = withUnsafeBytes(of: UInt32(content.count).bigEndian) { Array($0) }
         return [tag, 0x84] + length + content
@@ -37,7 +37,7 @@ struct KeyDerivationTests {
     /// An algorithm of PKCS#5: 1.2.840.113549.1.5 and a number.
     private func algorithm(_ number: UInt8, _ parameters: [UInt8]...) -> [UInt8] {
         let identifier = encode(6, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 5, number])
-        return encode(0x30, identifier, encode(0x30, Array(parameters.joined())))
+        return encode(0x30, identifier, encode(0x30, parameters.reduce(into: []) { $0 += $1 }))
     }
     private func pbkdf2(_ iterations: UInt32) -> [UInt8] {
         let octets = withUnsafeBytes(of: iterations.bigEndian) { Array($0) }.drop { $0 == 0 }
