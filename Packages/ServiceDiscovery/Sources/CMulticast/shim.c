@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,20 +43,6 @@ int netkit_multicast_open(int family, uint16_t port) {
         return -1;
     }
     return descriptor;
-}
-
-int netkit_multicast_users(int family, uint16_t port) {
-    FILE *table = fopen(family == AF_INET ? "/proc/net/udp" : "/proc/net/udp6", "re");
-    if (table == NULL) return -1;
-    char line[512];
-    int count = 0;
-    while (fgets(line, sizeof line, table) != NULL) {
-        unsigned local;
-        // proc(5): the number of the entry, and the local address and port, in hexadecimal digits.
-        count += sscanf(line, " %*d: %*[0-9A-Fa-f]:%x", &local) == 1 && local == port;
-    }
-    fclose(table);
-    return count;
 }
 
 int netkit_multicast_limit_to_host(int descriptor, int family) {

@@ -1,6 +1,7 @@
 // The arguments of functions in C, and their results. A missing or invalid argument is an error, and not a crash.
 
 internal import DNSServiceC
+internal import DNSServiceC.Runtime
 internal import DNSWire
 internal import EventLoops
 internal import Glibc
@@ -64,12 +65,19 @@ struct ServiceFailure: Error {
             case .unsupported: kDNSServiceErr_Unsupported
             case .daemonUnavailable: kDNSServiceErr_ServiceNotRunning
             case .limitReached: kDNSServiceErr_Refused
-            case .system where [EMFILE, ENFILE, ENOMEM].contains(CInt(truncatingIfNeeded: error.number)):
-                kDNSServiceErr_NoMemory
+            case .system where error.isScarcity: kDNSServiceErr_NoMemory
             default: kDNSServiceErr_Unknown
             }
         self.init(number)
     }
+}
+
+/// Refuses a process that was forked after the first operation or connection. The threads of the engine are in the other one, and a lock
+/// would wait for them for ever. Called before any lock.
+///
+/// - Throws: kDNSServiceErr_ServiceNotRunning.
+func verifyProcess() throws(ServiceFailure) {
+    if dnss_process_is_own() == 0 { throw ServiceFailure(kDNSServiceErr_ServiceNotRunning) }
 }
 
 /// The result of a function.
@@ -116,6 +124,12 @@ func text(_ pointer: UnsafePointer<CChar>?) throws(ServiceFailure) -> String? {
 func serviceType(_ pointer: UnsafePointer<CChar>?) throws(ServiceFailure) -> ServiceType {
     guard let text = try text(pointer) else { throw ServiceFailure(kDNSServiceErr_BadParam) }
     return try translating { () throws(ServiceDiscoveryError) in try ServiceType(ofProgram: text) }
+}
+
+/// Whether a type stands for the list of all types (RFC 6763 §9).
+func isListOfTypes(_ pointer: UnsafePointer<CChar>?) throws(ServiceFailure) -> Bool {
+    guard let text = try text(pointer) else { return false }
+    return DNSName(text) == DNSName("_services._dns-sd._udp")
 }
 
 /// A domain; nil for the default one.
@@ -187,8 +201,10 @@ struct Place: Sendable {
     let interface: String?
     private let isThisMachine: Bool
 
-    /// - Throws: kDNSServiceErr_BadInterfaceIndex, or kDNSServiceErr_Unsupported for an index with another meaning.
+    /// - Throws: kDNSServiceErr_BadInterfaceIndex, or kDNSServiceErr_Unsupported for an index with another meaning;
+    ///   kDNSServiceErr_ServiceNotRunning in a forked process.
     init(_ index: UInt32) throws(ServiceFailure) {
+        try verifyProcess()
         let environment = ServiceEnvironment.current
         isThisMachine = index == .max
         switch index {

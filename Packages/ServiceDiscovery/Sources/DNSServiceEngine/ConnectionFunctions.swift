@@ -48,7 +48,8 @@ public func DNSServiceProcessResult(_ sdRef: DNSServiceRef?) -> DNSServiceErrorT
 /// Ends an operation, or a connection with its operations.
 @_cdecl("DNSServiceRefDeallocate") @implementation
 public func DNSServiceRefDeallocate(_ sdRef: DNSServiceRef?) {
-    if let sdRef { ServiceReferences.remove(Handle(bitPattern: sdRef)) }
+    // In a forked process, the operation is that of the other one.
+    if let sdRef, dnss_process_is_own() != 0 { ServiceReferences.remove(Handle(bitPattern: sdRef)) }
 }
 
 /// Creates a connection that operations share with kDNSServiceFlagsShareConnection.

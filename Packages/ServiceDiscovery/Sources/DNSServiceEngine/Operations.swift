@@ -11,7 +11,7 @@ struct NewOperation {
 
     init(_ destination: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags) throws(ServiceFailure) {
         guard let destination else { throw ServiceFailure(kDNSServiceErr_BadParam) }
-        try ServiceReferences.verifyProcess()
+        try verifyProcess()
         self.destination = destination
         if flags.has(kDNSServiceFlagsShareConnection) {
             let connection = try ServiceReferences.find(destination.pointee)

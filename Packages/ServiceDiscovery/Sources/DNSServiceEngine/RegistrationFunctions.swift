@@ -18,7 +18,7 @@ public func DNSServiceRegister(
         let (operation, place) = (try NewOperation(sdRef, flags), try Place(interfaceIndex))
         let (type, handle) = (try serviceType(regtype), operation.handle)
         var service = ServiceAdvertisement(
-            name: try text(name) ?? "", type: type, domain: try DNSServiceEngine.domain(domain),
+            name: try text(name) ?? ComputerName.current, type: type, domain: try DNSServiceEngine.domain(domain),
             port: UInt16(bigEndian: port), record: try textRecord(txtRecord, txtLen))
         service.renamesOnConflict = !flags.has(kDNSServiceFlagsNoAutoRename)
         service.interface = place.interface
@@ -36,9 +36,7 @@ public func DNSServiceRegister(
             case .success(let instance):
                 reply(DNSServiceFlags(kDNSServiceFlagsAdd), 0, instance.name, instance.domain)
             case .failure(let error):
-                reply(
-                    0, ServiceFailure(error).number, service.name.isEmpty ? ComputerName.current : service.name,
-                    service.domain ?? .local)
+                reply(0, ServiceFailure(error).number, service.name, service.domain ?? .local)
             }
         }
         let publisher: ServicePublisher

@@ -21,29 +21,58 @@ public func DNSServiceBrowse(
 ) -> DNSServiceErrorType {
     result { () throws(ServiceFailure) in
         let (operation, place) = (try NewOperation(sdRef, flags), try Place(interfaceIndex))
-        let (client, handle) = (try Client(callBack, context), operation.handle)
-        let (type, domain) = (try serviceType(regtype), try DNSServiceEngine.domain(domain))
+        let (client, domain) = (try Client(callBack, context), try DNSServiceEngine.domain(domain))
+        if try isListOfTypes(regtype) { return try browseTypes(operation, client, domain ?? .local, place) }
+        let type = try serviceType(regtype)
         let feed = try translating { () throws(ServiceDiscoveryError) in
             try ServiceBrowser(
                 type, domain: domain, interface: place.interface, eachInterface: true, engine: place.engine
-            ).start()
+            ).start(isPatient: true)
         }
-        try operation.begin(feed) { result in
-            switch result {
-            case .success(let change):
-                let flags = change.kind == .found ? added : 0
-                let index = place.replyIndex(change.interfaceIndex)
-                return { more in
-                    client.callback(
-                        handle.reference, flags | more, index, 0, change.value.name,
-                        "\(change.value.type).", change.value.domain.description, client.context)
-                }
-            case .failure(let error):
-                let number = ServiceFailure(error).number
-                return { more in
-                    client.callback(
-                        handle.reference, more, place.replyIndex(0), number, nil, nil, nil, client.context)
-                }
+        try operation.begin(
+            feed,
+            browsing(operation.handle, client, place) { service in
+                (service.name, "\(service.type).", service.domain.description)
+            })
+    }
+}
+
+/// Browses for the types of all services. As in Apple's library, the parts of a reply are those of the name of a type, as if it were a
+/// service's: `_http`, `_tcp.local.` and `.`.
+private func browseTypes(
+    _ operation: NewOperation, _ client: Client<DNSServiceBrowseReply>, _ domain: ServiceDomain, _ place: Place
+) throws(ServiceFailure) {
+    let feed = try translating { () throws(ServiceDiscoveryError) in
+        try ServiceTypeBrowser(domain: domain, interface: place.interface, engine: place.engine)
+            .start(eachInterface: true, isPatient: true)
+    }
+    let labels = domain.name.labels
+    let (first, rest) = (DNSName(labels: Array(labels.prefix(1))), DNSName(labels: Array(labels.dropFirst())))
+    try operation.begin(
+        feed,
+        browsing(operation.handle, client, place) { type in
+            (type.application, "\(type.transport.rawValue).\(first?.cText ?? "")", rest?.cText ?? ".")
+        })
+}
+
+/// The replies of a browser. `parts` are the name, the type and the domain of a reply.
+private func browsing<Value: Hashable & Sendable>(
+    _ handle: Handle, _ client: Client<DNSServiceBrowseReply>, _ place: Place,
+    _ parts: @escaping @Sendable (Value) -> (name: String, type: String, domain: String)
+) -> FeedSource<DiscoveryChange<Value>>.Answer {
+    { result in
+        switch result {
+        case .success(let change):
+            let flags = change.kind == .found ? added : 0
+            let (index, parts) = (place.replyIndex(change.interfaceIndex), parts(change.value))
+            return { more in
+                client.callback(
+                    handle.reference, flags | more, index, 0, parts.name, parts.type, parts.domain, client.context)
+            }
+        case .failure(let error):
+            let number = ServiceFailure(error).number
+            return { more in
+                client.callback(handle.reference, more, place.replyIndex(0), number, nil, nil, nil, client.context)
             }
         }
     }
@@ -109,7 +138,8 @@ private struct Locations: Sendable {
                 let known = services[interface], known == (host, port)
             {
                 (services[interface], reported[interface]) = (nil, nil)
-            } else if record.type == .txt, texts[interface] == record.data.wireForm {
+            }
+            if record.type == .txt, texts[interface] == record.data.wireForm {
                 (texts[interface], reported[interface]) = (nil, nil)
             }
             return nil
@@ -228,9 +258,6 @@ public func DNSServiceGetAddrInfo(
         let types: [DNSRecordType] =
             (`protocol` == v6 ? [] : [.a]) + (`protocol` == v4 ? [] : [.aaaa])
         let feed = try search(host, types, flags, place)
-        @Sendable func none(_ type: DNSRecordType?) -> IPAddress {
-            type == .aaaa ? .v6(IPv6Address(rawValue: 0)) : .v4(IPv4Address(0, 0, 0, 0))
-        }
         let reply: @Sendable (DNSServiceFlags, UInt32, DNSServiceErrorType, DNSName, IPAddress, UInt32) -> Reply = {
             flags, index, number, name, address, timeToLive in
             { more in
@@ -248,8 +275,10 @@ public func DNSServiceGetAddrInfo(
             case .success(.removed(let record, let index)):
                 return record.data.address.map { reply(0, index, 0, record.name, $0, 0) }
             case .success(.absent(let type, let index)):
-                return reply(added, index, DNSServiceErrorType(kDNSServiceErr_NoSuchRecord), host, none(type), 0)
-            case .failure(let error): return reply(0, 0, ServiceFailure(error).number, host, none(types.first), 0)
+                let number = DNSServiceErrorType(kDNSServiceErr_NoSuchRecord)
+                return reply(added, index, number, host, noAddress(of: type), 0)
+            case .failure(let error):
+                return reply(0, 0, ServiceFailure(error).number, host, noAddress(of: types[0]), 0)
             }
         }
     }
@@ -268,6 +297,11 @@ private func search(
 
 private func timeout(_ flags: DNSServiceFlags) -> Duration? {
     flags.has(kDNSServiceFlagsTimeout) ? ServiceEnvironment.current.timeout : nil
+}
+
+/// The address in a reply without one. It is not NULL: programs look at its family before they look at the error.
+private func noAddress(of type: DNSRecordType) -> IPAddress {
+    type == .a ? .v4(IPv4Address(0, 0, 0, 0)) : .v6(IPv6Address(rawValue: 0))
 }
 
 /// The address for the system's functions. A link-local one has its interface as scope.

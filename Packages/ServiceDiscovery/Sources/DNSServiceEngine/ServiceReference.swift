@@ -1,6 +1,5 @@
 internal import DNSServiceC
 internal import EventLoops
-internal import Glibc
 internal import ServiceDiscovery
 
 /// The object behind a `DNSServiceRef`.
@@ -46,14 +45,6 @@ enum ServiceReferences {
     }
 
     private static let table = Locked(Table())
-
-    /// The process whose threads make the replies. A child that it forks has none of them.
-    private static let process = getpid()
-
-    /// - Throws: kDNSServiceErr_ServiceNotRunning in a child of the process that has called a function first, which would wait for ever.
-    static func verifyProcess() throws(ServiceFailure) {
-        guard getpid() == process else { throw ServiceFailure(kDNSServiceErr_ServiceNotRunning) }
-    }
 
     /// The reference of a value.
     static func find(_ handle: DNSServiceRef?) throws(ServiceFailure) -> ServiceReference {
@@ -110,7 +101,6 @@ enum ServiceReferences {
 
     /// Removes a reference, and those of the operations that share it, and ends the operations.
     static func remove(_ handle: Handle) {
-        guard (try? verifyProcess()) != nil else { return }
         let (removed, records) = table.withLock { table -> ([ServiceReference], [ServiceRecord]) in
             guard let reference = table.references.removeValue(forKey: handle) else { return ([], []) }
             var removed = [reference]

@@ -11,9 +11,6 @@
 // Returns -1 with errno on failure.
 int netkit_multicast_open(int family, uint16_t port);
 
-// The number of datagram sockets of a family on a port in this network namespace; -1 if it is unknown.
-int netkit_multicast_users(int family, uint16_t port);
-
 // Limits packets to the group to this machine. Returns 0, or -1 with errno.
 int netkit_multicast_limit_to_host(int descriptor, int family);
 

@@ -4,8 +4,7 @@
 
 // DNS Service Discovery (RFC 6763) by multicast DNS (RFC 6762), as Apple documents dns_sd.h. The engine is part of the library; no
 // daemon is necessary. The environment variable NETKIT_DNS_SD chooses the system's daemon instead: "daemon", or "automatic" for a daemon if one
-// answers; "embedded" is the default. A reference may be used on any thread, but by one at a time. A child that is forked after the first call has no
-// engine, and its calls fail with kDNSServiceErr_ServiceNotRunning.
+// answers; "embedded" is the default. A reference may be used on any thread, but by one at a time.
 //
 // Functions return kDNSServiceErr_NoError or an error: kDNSServiceErr_BadParam for a missing or invalid argument,
 // kDNSServiceErr_BadReference for a reference that is released or of another kind, kDNSServiceErr_BadInterfaceIndex for an interface that
@@ -13,8 +12,13 @@
 // dots, backslashes and spaces. The domain of an operation is the default one if it is empty or missing. Ports are in network byte order.
 //
 // Replies come in DNSServiceProcessResult or on a dispatch queue, and never inside the call that begins an operation. Their texts and data are valid
-// until the reply returns. A reply may release references, its own as well. In a reply with an error, look at no other argument than those that its
-// comment names: texts may be NULL.
+// until the reply returns. A reply may release references, its own as well. An operation lasts until its reference is released, or until a
+// reply with an error other than kDNSServiceErr_NoSuchRecord, which is the last one. Name servers that do not answer are no error: they are asked
+// again, after ten seconds to five minutes and when the network changes.
+//
+// The engine is a thread of the process. A process that is forked after the first operation or connection does not have it: there,
+// functions that begin or use an operation return kDNSServiceErr_ServiceNotRunning, DNSServiceRefSockFD returns -1, and DNSServiceRefDeallocate has no
+// effect. A program that calls daemon(3) registers afterwards. After exec, everything works.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -87,7 +91,7 @@ enum {
     kDNSServiceFlagsShareConnection = 0x4000,
     /// Has no effect.
     kDNSServiceFlagsSuppressUnusable = 0x8000,
-    /// DNSServiceQueryRecord, DNSServiceGetAddrInfo: without an answer for 30 seconds, the last reply is kDNSServiceErr_Timeout.
+    /// DNSServiceQueryRecord, DNSServiceGetAddrInfo: without an answer for 30 seconds, also of name servers, the last reply is kDNSServiceErr_Timeout.
     kDNSServiceFlagsTimeout = 0x10000,
     /// Has no effect.
     kDNSServiceFlagsIncludeP2P = 0x20000,
@@ -105,7 +109,7 @@ enum {
 enum {
     /// Success.
     kDNSServiceErr_NoError = 0,
-    /// The operation failed for another reason, such as a name server that does not answer.
+    /// The operation failed for another reason.
     kDNSServiceErr_Unknown = -65537,
     /// The name does not exist.
     kDNSServiceErr_NoSuchName = -65538,
@@ -115,7 +119,7 @@ enum {
     kDNSServiceErr_BadParam = -65540,
     /// The reference was released, or is no reference of that kind.
     kDNSServiceErr_BadReference = -65541,
-    /// The replies come on a dispatch queue, or the service or the record is not published any more.
+    /// The replies come on a dispatch queue, or the service or record is not published any more.
     kDNSServiceErr_BadState = -65542,
     /// The flags are invalid, or exclude each other.
     kDNSServiceErr_BadFlags = -65543,
@@ -155,7 +159,7 @@ enum {
     kDNSServiceErr_BadKey = -65561,
     /// The failure is temporary. Not returned.
     kDNSServiceErr_Transient = -65562,
-    /// There is no daemon, or the process was forked after its parent had called a function.
+    /// There is no daemon, or the process was forked after the first operation.
     kDNSServiceErr_ServiceNotRunning = -65563,
     /// The router maps no ports. Not returned.
     kDNSServiceErr_NATPortMappingUnsupported = -65564,
@@ -312,7 +316,7 @@ DNSServiceErrorType DNSSD_API DNSServiceSetDispatchQueue(DNSServiceRef service, 
 
 // Domains
 
-/// Reports a domain that was found (kDNSServiceFlagsAdd) or is gone.
+/// Reports a domain that was found (kDNSServiceFlagsAdd) or is gone. With an error, the domain is NULL.
 typedef void (DNSSD_API *DNSServiceDomainEnumReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType errorCode, const char *replyDomain, void *context);
 
@@ -323,7 +327,8 @@ DNSServiceErrorType DNSSD_API DNSServiceEnumerateDomains(
 
 // Registration
 
-/// Reports the name under which a service is registered (kDNSServiceFlagsAdd), again after each change of it, or why it is not.
+/// Reports the name under which a service is registered (kDNSServiceFlagsAdd), again after each change of it, or why it is not: with an error,
+/// the name is the one that was asked for.
 typedef void (DNSSD_API *DNSServiceRegisterReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, DNSServiceErrorType errorCode, const char *name, const char *regtype, const char *domain,
     void *context);
@@ -353,7 +358,7 @@ DNSServiceErrorType DNSSD_API DNSServiceUpdateRecord(
 /// Withdraws a record that was added or registered. Its reference is then invalid.
 DNSServiceErrorType DNSSD_API DNSServiceRemoveRecord(DNSServiceRef sdRef, DNSRecordRef RecordRef, DNSServiceFlags flags);
 
-/// Reports that a record is registered, or why it is not (kDNSServiceErr_NameConflict).
+/// Reports that a record is registered, or why it is not (such as kDNSServiceErr_NameConflict).
 typedef void (DNSSD_API *DNSServiceRegisterRecordReply)(
     DNSServiceRef sdRef, DNSRecordRef RecordRef, DNSServiceFlags flags, DNSServiceErrorType errorCode, void *context);
 
@@ -366,17 +371,19 @@ DNSServiceErrorType DNSSD_API DNSServiceRegisterRecord(
 
 // Browsing and resolving
 
-/// Reports a service that was found on an interface (kDNSServiceFlagsAdd) or is gone there.
+/// Reports a service that was found on an interface (kDNSServiceFlagsAdd) or is gone there. With an error, name, type and domain are NULL.
 typedef void (DNSSD_API *DNSServiceBrowseReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType errorCode, const char *serviceName,
     const char *regtype, const char *replyDomain, void *context);
 
-/// Browses for services of a type, or of its first subtype (`_http._tcp,_printer`).
+/// Browses for services of a type, or of its first subtype (`_http._tcp,_printer`). The type `_services._dns-sd._udp` lists the types of all services
+/// (RFC 6763 section 9): a reply has `_http` as name, `_tcp.local.` as type and `.` as domain for `_http._tcp` in `local`.
 DNSServiceErrorType DNSSD_API DNSServiceBrowse(
     DNSServiceRef *sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, const char *regtype, const char *domain, DNSServiceBrowseReply callBack,
     void *context);
 
-/// Reports where a service is: its host, its port, and its TXT record.
+/// Reports where a service is: its host, its port, and its TXT record. With an error, the full name is the one of the service, the host and the record
+/// are NULL, and the numbers 0.
 typedef void (DNSSD_API *DNSServiceResolveReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType errorCode, const char *fullname,
     const char *hosttarget, uint16_t port, uint16_t txtLen, const unsigned char *txtRecord, void *context);
@@ -388,8 +395,8 @@ DNSServiceErrorType DNSSD_API DNSServiceResolve(
 
 // Records and addresses
 
-/// Reports a record that was found (kDNSServiceFlagsAdd) or is gone; kDNSServiceErr_NoSuchRecord if its owner says that there is none. Names in the data are
-/// not compressed. The time to live is in seconds.
+/// Reports a record that was found (kDNSServiceFlagsAdd) or is gone; kDNSServiceErr_NoSuchRecord if its owner or a name server says that there is none. Names in the data are
+/// not compressed. The time to live is in seconds. With an error, the name is the one that was asked for, and the data is empty.
 typedef void (DNSSD_API *DNSServiceQueryRecordReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType errorCode, const char *fullname, uint16_t rrtype,
     uint16_t rrclass, uint16_t rdlen, const void *rdata, uint32_t ttl, void *context);
@@ -400,8 +407,9 @@ DNSServiceErrorType DNSSD_API DNSServiceQueryRecord(
     DNSServiceRef *sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, const char *fullname, uint16_t rrtype, uint16_t rrclass,
     DNSServiceQueryRecordReply callBack, void *context);
 
-/// Reports an address that was found (kDNSServiceFlagsAdd) or is gone; kDNSServiceErr_NoSuchRecord if the host has none of a family. With an error, the
-/// address has zeros and that family, or the first one of the query. The scope of a link-local address is its interface.
+/// Reports an address that was found (kDNSServiceFlagsAdd) or is gone; kDNSServiceErr_NoSuchRecord if the host has none of a family. The scope of a
+/// link-local address is its interface. With an error, the name is the one that was asked for, and the address consists of zeros. It has the family of which
+/// the host has none; with another error, that of the query, or AF_INET for both.
 typedef void (DNSSD_API *DNSServiceGetAddrInfoReply)(
     DNSServiceRef sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceErrorType errorCode, const char *hostname,
     const struct sockaddr *address, uint32_t ttl, void *context);
@@ -411,7 +419,7 @@ DNSServiceErrorType DNSSD_API DNSServiceGetAddrInfo(
     DNSServiceRef *sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceProtocol protocol, const char *hostname,
     DNSServiceGetAddrInfoReply callBack, void *context);
 
-/// Reports that a record may be stale. It is queried again, and operations lose it after ten seconds unless it is confirmed (RFC 6762 section 10.4).
+/// Reports that a record may be stale, on all interfaces. It is queried again, and operations lose it after ten seconds unless it is confirmed (RFC 6762 section 10.4).
 /// Returns kDNSServiceErr_Unsupported for another class than kDNSServiceClass_IN.
 DNSServiceErrorType DNSSD_API DNSServiceReconfirmRecord(
     DNSServiceFlags flags, uint32_t interfaceIndex, const char *fullname, uint16_t rrtype, uint16_t rrclass, uint16_t rdlen, const void *rdata);

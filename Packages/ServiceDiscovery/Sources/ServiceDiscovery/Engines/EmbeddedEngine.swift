@@ -14,7 +14,8 @@ internal import HostResolver
 /// programs, follows changes of interfaces and addresses, and stays within ``EngineLimits`` whatever other hosts send.
 ///
 /// Published services are withdrawn with goodbyes when the program returns from `main` or calls `exit`. A program that a signal ends
-/// sends none: handle the signal, for example SIGTERM, by calling `exit`.
+/// sends none: handle the signal, for example SIGTERM, by calling `exit`. A process that is forked has no engine: operations do not continue
+/// in it, and it withdraws no service.
 ///
 /// Theory of operation. One `DiscoveryMachine` behind one lock. A caller, a packet on the loop, or the timer takes the
 /// lock, passes its input to the machine, and performs the machine's actions until the machine waits; therefore a
@@ -37,10 +38,15 @@ public final class EmbeddedEngine: Sendable {
 
     /// The sockets and the interface monitor, which exist while an operation does.
     private struct Transport {
-        let sockets: [MulticastSocket]
+        /// Those of each family.
+        var families: [GroupSockets<MulticastSocket>]
         let monitor: NetworkMonitor?
         let changes: Subscription?
-        let receivesUnicast: Bool
+
+        var sockets: [MulticastSocket] { families.flatMap(\.all) }
+
+        /// Whether other sockets of this machine use the port as well.
+        var isPortShared: Bool { PortUse.isShared(beside: Set(sockets.compactMap(\.inode))) }
     }
 
     private let names: Set<String>?
@@ -229,7 +235,7 @@ extension EmbeddedEngine: RecordEngine {
         while true {
             switch state.machine.next(now: .now) {
             case .send(let transmission):
-                for socket in state.transport?.sockets ?? [] { socket.send(transmission) }
+                for family in state.transport?.families ?? [] { family.first.send(transmission) }
             case .report(let id, let event):
                 guard let sink = state.sinks[id]?.sink else { continue }
                 sink.receive(event, of: id)
@@ -252,9 +258,21 @@ extension EmbeddedEngine: RecordEngine {
         state.timerTime = time
         state.timer = time.map { time in
             loop.schedule(at: Moment(time)) { [weak self] in
-                self?.perform { state in if state.timerTime == time { state.timerTime = nil } }
+                self?.perform { state in
+                    if state.timerTime == time { state.timerTime = nil }
+                    Self.lookAtPort(&state)
+                }
             }
         }
+    }
+
+    /// Looks, before questions are sent, whether another program uses the port by now. From then on, until the sockets are closed, no
+    /// unicast response is requested.
+    private static func lookAtPort(_ state: inout State) {
+        guard let transport = state.transport, state.machine.receivesUnicast, state.machine.hasQuestionsDue(.now) else {
+            return
+        }
+        state.machine.receivesUnicast = !transport.isPortShared
     }
 }
 
@@ -263,34 +281,32 @@ extension EmbeddedEngine: RecordEngine {
 extension EmbeddedEngine {
     private func open(_ state: inout State) throws(ServiceDiscoveryError) {
         guard state.transport == nil else { return }
-        var sockets: [MulticastSocket] = []
-        var failure: ServiceDiscoveryError?
-        for family in [AF_INET, AF_INET6] {
-            // A machine may lack one of the two families.
-            do throws(ServiceDiscoveryError) {
-                sockets.append(try MulticastSocket(family: family, loop: loop))
-            } catch {
-                failure = error
-            }
-        }
-        if let failure, sockets.isEmpty || failure.isScarcity { throw failure }
+        let sockets = try SocketOpening.sockets(of: [AF_INET, AF_INET6], openSocket)
         let monitor = try Self.makeMonitor()
         let links = try InterfaceList.links(names: names)
         let changes = monitor?.observe(on: .loop(loop)) { [weak self] _ in self?.refresh() }
-        state.transport = Transport(
-            sockets: sockets, monitor: monitor, changes: changes, receivesUnicast: MulticastSocket.isAlone)
-        use(links, &state)
+        let transport = Transport(families: sockets.map(GroupSockets.init), monitor: monitor, changes: changes)
+        state.machine.receivesUnicast = !transport.isPortShared
+        state.transport = transport
+        for socket in sockets { receive(from: socket) }
+        // If this fails, the engine is idle, and the transport is closed.
+        try use(links, &state).get()
+    }
+
+    private func openSocket(_ family: CInt) throws(ServiceDiscoveryError) -> MulticastSocket {
+        try MulticastSocket(family: family, loop: loop)
+    }
+
+    private func receive(from socket: MulticastSocket) {
         let limit = limits.packetSize
-        for socket in sockets {
-            // The task retains the socket, not the engine, so that releasing the engine ends it.
-            Task(executorPreference: loop) { [weak self] in
-                do throws(ServiceDiscoveryError) {
-                    try await socket.receive(limit: limit) { datagram in
-                        self?.perform { $0.machine.receive(datagram, now: .now) }
-                    }
-                } catch {
-                    self?.fail(error, of: socket)
+        // The task retains the socket, not the engine, so that releasing the engine ends it.
+        Task(executorPreference: loop) { [weak self] in
+            do throws(ServiceDiscoveryError) {
+                try await socket.receive(limit: limit) { datagram in
+                    self?.perform { $0.machine.receive(datagram, now: .now) }
                 }
+            } catch {
+                self?.fail(error, of: socket)
             }
         }
     }
@@ -307,11 +323,11 @@ extension EmbeddedEngine {
         }
     }
 
-    /// Reads the interfaces and passes them to the machine. If the kernel cannot be asked just now, it is asked again later.
+    /// Reads the interfaces and uses them. If that fails just now, it is repeated later.
     private func refresh() {
         do throws(ServiceDiscoveryError) {
             let links = try InterfaceList.links(names: names)
-            perform { use(links, &$0) }
+            try perform { use(links, &$0) }.get()
         } catch {
             loop.schedule(at: .now + Self.refreshPause) { [weak self] in self?.refresh() }
         }
@@ -320,17 +336,37 @@ extension EmbeddedEngine {
     /// The pause before the interfaces are read again, if that failed.
     private static let refreshPause: Duration = .seconds(1)
 
-    private func use(_ links: [MulticastLink], _ state: inout State) {
-        guard let transport = state.transport else { return }
-        var links = links
-        for index in links.indices { links[index].receivesUnicast = transport.receivesUnicast }
-        for socket in transport.sockets {
-            let members = links.filter { link in
-                link.addresses.contains { ($0.address.family == .v4) == (socket.family == AF_INET) }
+    /// Joins the group on the links, and passes them to the machine.
+    ///
+    /// - Returns: the error if the group could not be joined on all of them.
+    private func use(_ links: [MulticastLink], _ state: inout State) -> Result<Void, ServiceDiscoveryError> {
+        guard var transport = state.transport else { return .success(()) }
+        let links = Array(links.prefix(limits.interfaces))
+        var result: Result<Void, ServiceDiscoveryError> = .success(())
+        for index in transport.families.indices {
+            do throws(ServiceDiscoveryError) {
+                try join(links, &transport.families[index])
+            } catch {
+                result = .failure(error)
             }
-            socket.join(Set(members.map(\.index)))
         }
+        state.transport = transport
         state.machine.setLinks(links, now: .now)
+        return result
+    }
+
+    private func join(
+        _ links: [MulticastLink], _ sockets: inout GroupSockets<MulticastSocket>
+    ) throws(ServiceDiscoveryError) {
+        let family = sockets.first.family
+        let members = links.filter { link in
+            link.addresses.contains { ($0.address.family == .v4) == (family == AF_INET) }
+        }
+        try sockets.join(members.map(\.index)) { () throws(ServiceDiscoveryError) in
+            let another = try openSocket(family)
+            receive(from: another)
+            return another
+        }
     }
 
     private static func close(_ transport: Transport?) {

@@ -14,8 +14,13 @@ enum GoodbyeAtExit {
 
     private static let isRegistered = atexit { GoodbyeAtExit.send() } == 0
 
+    /// The process that publishes. One that it has forked calls the function as well when it ends, but the services are not its own, and
+    /// a lock that another thread held at the fork stays held.
+    private static let process = getpid()
+
     /// Adds an engine. Idempotent.
     static func add(_ engine: EmbeddedEngine) {
+        _ = process
         _ = isRegistered
         engines.withLock { engines in
             engines.removeAll { $0.engine == nil }
@@ -24,6 +29,12 @@ enum GoodbyeAtExit {
     }
 
     private static func send() {
-        for entry in engines.withLock({ $0 }) { entry.engine?.sendGoodbyes() }
+        for engine in publishing(in: getpid()) { engine.sendGoodbyes() }
+    }
+
+    /// The engines whose services a process withdraws when it ends.
+    static func publishing(in current: pid_t) -> [EmbeddedEngine] {
+        guard current == process else { return [] }
+        return engines.withLock { $0 }.compactMap(\.engine)
     }
 }

@@ -97,6 +97,9 @@ enum DiscoveryEvent: Hashable, Sendable {
     /// The service is not published any more, because every interface that it uses is down. It is published again when
     /// one comes up.
     case hidden
+    /// Name servers have not answered (`lookupFailed`), or the one of the service does not know it (`notFound`). The engine asks again,
+    /// until the operation is ended.
+    case unanswered(ServiceDiscoveryError)
     /// The operation has ended.
     case failed(ServiceDiscoveryError)
 }

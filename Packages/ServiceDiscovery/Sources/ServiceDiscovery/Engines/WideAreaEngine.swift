@@ -18,6 +18,13 @@ final class WideAreaEngine: Sendable {
         var lookups: [Int: LookupToken] = [:]
         var timer: LoopTimer?
         var timerTime: DiscoveryTime?
+        var changes: NetworkChangeWatch?
+    }
+
+    /// The monitor of the network, which exists while lookups fail.
+    private struct NetworkChangeWatch {
+        let monitor: NetworkMonitor
+        let subscription: Subscription
     }
 
     private struct WeakSink {
@@ -41,6 +48,7 @@ final class WideAreaEngine: Sendable {
     deinit {
         state.withLock { state in
             state.timer?.cancel()
+            Self.end(state.changes)
             for lookup in state.lookups.values { lookup.cancel() }
         }
     }
@@ -106,6 +114,7 @@ extension WideAreaEngine {
                 work.sinks[operation] = sink
             case .wait(let time):
                 setTimer(&state, time)
+                watchNetwork(&state)
                 return work
             }
         }
@@ -135,5 +144,21 @@ extension WideAreaEngine {
                 self?.perform { state in if state.timerTime == time { state.timerTime = nil } }
             }
         }
+    }
+
+    /// Begins or ends to watch the network. Without a monitor, what fails is looked up again after the usual pauses.
+    private func watchNetwork(_ state: inout State) {
+        guard state.machine.isFailing != (state.changes != nil) else { return }
+        if let old = state.changes.take() { return Self.end(old) }
+        guard let monitor = try? NetworkMonitor() else { return }
+        let subscription = monitor.observe(on: .loop(.shared)) { [weak self] _ in
+            self?.perform { $0.machine.networkChanged(now: .now) }
+        }
+        state.changes = NetworkChangeWatch(monitor: monitor, subscription: subscription)
+    }
+
+    private static func end(_ watch: NetworkChangeWatch?) {
+        watch?.subscription.cancel()
+        watch?.monitor.stop()
     }
 }

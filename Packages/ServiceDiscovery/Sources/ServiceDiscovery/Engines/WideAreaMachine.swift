@@ -21,7 +21,11 @@ struct WideAreaMachine: Sendable {
         var operations: Set<Int> = []
         var records: [DNSRecord] = []
         var isAnswered = false
+        /// The failures in a row, and the time of the last one.
         var failures = 0
+        var failed: DiscoveryTime?
+        /// Whether the network has changed since the running lookup began: its failure means little.
+        var isOutdated = false
         /// The running lookup.
         var lookup: Int?
         /// When to look up next.
@@ -49,11 +53,17 @@ struct WideAreaMachine: Sendable {
             throw ServiceDiscoveryError(.limitReached, detail: "\(limit) questions")
         }
         operations[operation] = key
-        if questions[key] == nil { ready.append(key) }
-        questions[key, default: Question(due: now)].operations.insert(operation)
-        if let known = questions[key], known.isAnswered {
-            report(known.records.isEmpty ? [.absent(interface: 0)] : known.records.map(Self.added), to: [operation])
+        var question = questions[key] ?? Question(due: now)
+        if question.isAnswered {
+            let isAbsent = question.records.isEmpty
+            report(isAbsent ? [Self.absence(of: key)] : question.records.map(Self.added), to: [operation])
+        } else if question.operations.isEmpty || question.lookup == nil && question.due > now {
+            // After a failure, the others wait for the next attempt, and this operation does not.
+            question.due = now
+            ready.append(key)
         }
+        question.operations.insert(operation)
+        questions[key] = question
     }
 
     /// Ends an operation. Unknown numbers are ignored.
@@ -74,6 +84,19 @@ struct WideAreaMachine: Sendable {
         ready.append(key)
     }
 
+    /// Whether lookups fail, so that a change of the network is of interest.
+    var isFailing: Bool { questions.values.contains { $0.failures > 0 } }
+
+    /// Processes a change of the network: what has failed is looked up again.
+    mutating func networkChanged(now: DiscoveryTime) {
+        for (key, question) in questions {
+            if question.lookup != nil { questions[key]?.isOutdated = true }
+            guard let failed = question.failed else { continue }
+            questions[key]?.due = min(question.due, max(now, failed + WideAreaRules.retryPause))
+            ready.append(key)
+        }
+    }
+
     /// Whether the answer to a lookup is still needed.
     func awaits(_ lookup: Int) -> Bool {
         lookups[lookup] != nil
@@ -86,7 +109,7 @@ struct WideAreaMachine: Sendable {
         var events: [DiscoveryEvent] = []
         switch result {
         case .success(let answer):
-            (question.isAnswered, question.failures) = (true, 0)
+            (question.isAnswered, question.failures, question.failed) = (true, 0, nil)
             question.due = now + Self.clamped(.seconds(answer.timeToLive), to: WideAreaRules.repeatInterval)
             var records = answer.records
             // A truncated answer does not show that a record is gone.
@@ -98,19 +121,23 @@ struct WideAreaMachine: Sendable {
             events = Self.changes(from: question.records, to: records)
             question.records = records
         case .failure(let error) where error.code == .hostNotFound || error.code == .noData:
-            if key.type == .srv, question.records.isEmpty {
-                // The name server responsible for the service does not know it.
-                return fail(key, question, ServiceDiscoveryError(.notFound, name: key.name.description))
+            if question.records.isEmpty, !question.isAnswered || key.type == .srv {
+                events = [Self.absence(of: key)]
+            } else if !question.records.isEmpty {
+                events = [.absent(interface: 0)]
             }
-            if !question.isAnswered || !question.records.isEmpty { events = [.absent(interface: 0)] }
             events += Self.changes(from: question.records, to: [])
-            (question.isAnswered, question.failures, question.records) = (true, 0, [])
+            (question.isAnswered, question.failures, question.failed, question.records) = (true, 0, nil, [])
             question.due = now + WideAreaRules.absenceInterval
         case .failure(let error):
-            if !question.isAnswered { return fail(key, question, Self.failure(error)) }
+            if !question.isAnswered { events = [.unanswered(Self.failure(error))] }
             let pause = WideAreaRules.failureInterval.lowerBound * (1 << min(question.failures, 10))
+            question.due =
+                now
+                + (question.isOutdated
+                    ? WideAreaRules.retryPause : Self.clamped(pause, to: WideAreaRules.failureInterval))
             question.failures += 1
-            question.due = now + Self.clamped(pause, to: WideAreaRules.failureInterval)
+            question.failed = now
         }
         questions[key] = question
         report(events, to: question.operations)
@@ -133,6 +160,7 @@ struct WideAreaMachine: Sendable {
                 lastLookup += 1
                 lookups[lastLookup] = key
                 questions[key]?.lookup = lastLookup
+                questions[key]?.isOutdated = false
                 return .lookUp(lastLookup, key)
             }
             let idle = questions.filter { $0.value.lookup == nil }
@@ -151,11 +179,10 @@ extension WideAreaMachine {
         }
     }
 
-    /// Ends a question with a failure; it has no records.
-    private mutating func fail(_ key: RecordKey, _ question: Question, _ failure: ServiceDiscoveryError) {
-        report([.failed(failure)], to: question.operations)
-        for operation in question.operations { operations[operation] = nil }
-        questions[key] = nil
+    /// The event of a name without records of the type. A name server that is responsible for a service knows its location.
+    private static func absence(of key: RecordKey) -> DiscoveryEvent {
+        if key.type != .srv { return .absent(interface: 0) }
+        return .unanswered(ServiceDiscoveryError(.notFound, name: key.name.description))
     }
 
     /// The error of a lookup that failed.
@@ -193,6 +220,8 @@ enum WideAreaRules {
     /// The pauses after failures: the lower bound, then twice the last one up to the upper bound. Known records are
     /// kept.
     static let failureInterval: ClosedRange<Duration> = .seconds(10) ... .seconds(300)
+    /// The shortest pause between a failure and the next lookup, after a change of the network.
+    static let retryPause: Duration = .seconds(1)
     /// The most domains besides `local` that are browsed because a name server lists them.
     static let maximumListedDomains = 16
 }

@@ -20,6 +20,10 @@ struct DiscoveryMachine {
 
     let limits: EngineLimits
     private var random: DelayRandom
+    /// Whether unicast packets reach this process: not all do if another socket uses the port (RFC 6762 §15.1).
+    var receivesUnicast = true {
+        didSet { for index in links.keys { links[index]?.receivesUnicast = receivesUnicast } }
+    }
     private var links: [UInt32: LinkMachine] = [:]
     private var hostLabel: String
     private var hostConflicts = RecentConflicts()
@@ -58,6 +62,9 @@ struct DiscoveryMachine {
     /// Whether no operation is running.
     var isIdle: Bool { registrations.isEmpty && records.isEmpty && queries.isEmpty }
 
+    /// Whether questions are due. They request a unicast response if ``receivesUnicast`` is true.
+    func hasQuestionsDue(_ now: DiscoveryTime) -> Bool { links.values.contains { $0.hasQuestionsDue(now) } }
+
     // MARK: Inputs
 
     /// Processes a change of interfaces or of their addresses.
@@ -71,6 +78,7 @@ struct DiscoveryMachine {
             if links[index] == nil {
                 links[index] = LinkMachine(link, limits: limits, seed: random.next())
                 links[index]?.hostAddresses = addresses
+                links[index]?.receivesUnicast = receivesUnicast
                 for (key, ids) in queriesByKey where ids.contains(where: { includes(queries[$0]?.interface, index) }) {
                     links[index]?.begin(key, now: now)
                 }

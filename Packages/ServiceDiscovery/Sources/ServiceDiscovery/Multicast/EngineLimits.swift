@@ -28,7 +28,7 @@ public struct EngineLimits: Hashable, Sendable {
     public var questions = 16_384
     /// The most published services at the same time.
     public var registrations = 1_024
-    /// The most interfaces in use. Over IPv4, the first 20 of them receive, unless the machine's `net.ipv4.igmp_max_memberships` is greater.
+    /// The most interfaces in use.
     public var interfaces = 64
     /// The most queries on each interface that wait for the rest of their known answers (RFC 6762 §7.2).
     public var heldQueries = 16
@@ -88,7 +88,7 @@ public struct EngineStatistics: Hashable, Sendable {
     public var repliesRefused = 0
     /// The records currently cached, on all interfaces.
     public var cachedRecords = 0
-    /// The own records and known answers that were compared with questions: what queries cost. For tests.
+    /// The records and publications that were compared with those of packets: what packets cost. For tests.
     var recordsCompared = 0
 
     static func += (one: inout EngineStatistics, other: EngineStatistics) {

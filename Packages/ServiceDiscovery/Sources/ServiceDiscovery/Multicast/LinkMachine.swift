@@ -8,11 +8,13 @@ internal import DNSWire
 ///
 /// The effects of other hosts are bounded in rate and in size. A question is sent at most once per second
 /// (``LinkQuestion``), queries list a limited number of known answers per minute, and a packet costs time in proportion
-/// to its size: its questions and known answers are looked up by name and type, never compared in pairs.
+/// to its size: its questions, records and known answers are looked up by name and type, never compared in pairs.
 struct LinkMachine {
     var link: MulticastLink
     /// With those of the host's other interfaces, which may be on the same link.
     var hostAddresses = HostAddresses()
+    /// See ``DiscoveryMachine/receivesUnicast``.
+    var receivesUnicast = true
     private let limits: EngineLimits
     private var random: DelayRandom
     private(set) var counts = EngineStatistics()
@@ -48,6 +50,8 @@ struct LinkMachine {
         [publications.deadline, questions.deadline, pending.deadline, held.deadline, cache.deadline]
             .compactMap { $0 }.min()
     }
+
+    func hasQuestionsDue(_ now: DiscoveryTime) -> Bool { questions.isDue(now) }
 
     func isDue(_ now: DiscoveryTime) -> Bool { deadline.map { $0 <= now } ?? false }
 
@@ -113,7 +117,7 @@ struct LinkMachine {
 
 extension LinkMachine {
     mutating func receive(_ datagram: Datagram, now: DiscoveryTime) {
-        if link.isOwn(datagram.source), echoes.takeEcho(datagram, now: now) { return }
+        if link.isOwn(datagram.source), echoes.takeEcho(datagram.bytes, from: datagram.source, now: now) { return }
         counts.packetsReceived += 1
         guard datagram.bytes.count <= limits.packetSize,
             // §11: a packet to the group can only come from the link; others must have a source address of the link.
@@ -158,8 +162,8 @@ extension LinkMachine {
         }
         var complete: [RecordKey: Set<DNSRecordData>] = [:]
         let records = (response.answers + response.additionals).filter { $0.isInternet && $0.type != .opt }
+        checkForConflicts(records, now: now)
         for record in records {
-            checkForConflict(record, now: now)
             compareWithOwned(record, now: now)
             if record.isUnique { complete[record.key, default: []].insert(record.data) }
             insert(record, from: datagram.source, now: now)
@@ -229,7 +233,9 @@ extension LinkMachine {
         cache.setWanted(false, key, now: now, random: &random)
     }
 
-    mutating func known(_ key: RecordKey) -> [DNSRecord] { cache.records(key) }
+    mutating func known(_ key: RecordKey) -> [DNSRecord] {
+        cache.records(key)
+    }
 
     /// RFC 6762 §10.4: queries twice, and removes the record if no answer confirms it. If no question needs the record,
     /// it is removed unless another packet confirms it. Without data, all records of the key.
@@ -244,11 +250,11 @@ extension LinkMachine {
         var known: [DNSRecord] = []
         for key in questions.takeDue(now) {
             guard var question = questions[key] else { continue }
-            let isFirst = question.sent == 0 && question.isScheduled(now) && !echoes.hasOthers
+            let isFirst = question.sent == 0 && question.isScheduled(now)
             if cache.hasUniqueAnswer(key) { question.next = nil }
             if question.isDue(now) {
-                // §5.4, §15.1: a unicast response is requested only by the first query, and not beside other programs.
-                due.append(DNSQuestion(key.name, key.type, recordClass: isFirst ? link.unicastClass : 1))
+                // §5.4: a unicast response is requested only by the first query.
+                due.append(DNSQuestion(key, wantsUnicast: isFirst && receivesUnicast))
                 // A record near its end is not listed, so that its owner answers.
                 known += cache.knownAnswers(key, now: now)
                 question.noteSent(now)
@@ -334,10 +340,11 @@ extension LinkMachine {
 
     /// Sends the due answers in as few packets as possible (§6.4).
     private mutating func sendPending(_ now: DiscoveryTime) {
+        var due = pending.takeDue(now)
         // A denial may be outdated, if the records of its name changed while it waited.
-        let current = pending.takeDue(now).filter { $0.type != .nsec || $0.data == owned.denial(of: $0.name)?.data }
-        let due = owned.completed(current)
+        due.removeAll { $0.type == .nsec && $0.data != owned.denial(of: $0.name)?.data }
         guard !due.isEmpty else { return }
+        due = owned.completed(due)
         for record in due { pending.remove(record) }
         let extra = owned.additional(to: due)
         for record in due + extra { owned.noteMulticast(record, now: now) }
@@ -391,10 +398,11 @@ extension LinkMachine {
         var new = old
         (new.unique, new.shared) = (unique, shared)
         let removed = old.records.filter { record in !new.records.contains { $0.hasSameData(as: record) } }
-        // Replaced records are flushed by the announcement of the new ones, so they need no goodbye (§8.4).
-        let flushed = Set(new.records.filter(\.isUnique).map(\.key))
-        sendGoodbye(release(removed, of: id, now: now).filter { !flushed.contains($0.key) }, now: now)
+        let freed = release(removed, of: id, now: now)
         for record in new.records { claim(record, for: id, now: now) }
+        // Replaced records are flushed by the announcement of the new ones, so they need no goodbye (§8.4).
+        let flushed = Set(new.unique.map(\.key)).filter(owned.isWhole)
+        sendGoodbye(freed.filter { !flushed.contains($0.key) }, now: now)
         new.phase = .announcing(1)
         announce(new, id, now: now)
     }
@@ -405,7 +413,7 @@ extension LinkMachine {
             guard var publication = publications[id] else { continue }
             switch publication.phase {
             case .probing(let sent) where sent < MulticastRules.probeCount:
-                // §8.1: a question of type ANY. Another program, which may begin just now, must not get the answer instead.
+                // §8.1: a question of type ANY. No unicast response: another program on this machine might get that instead.
                 probes.append((DNSQuestion(publication.name, .any), publication.unique))
                 publication.phase = .probing(sent + 1)
                 publication.next = now + MulticastRules.probeInterval
@@ -441,7 +449,7 @@ extension LinkMachine {
 
     /// §10.1: the same records with a time to live of zero.
     private mutating func sendGoodbye(_ records: [DNSRecord], now: DiscoveryTime) {
-        multicast(PacketComposer.responses(owned.completed(records.map { $0.withTimeToLive(0) })), now: now)
+        multicast(PacketComposer.responses(owned.goodbyes(records)), now: now)
     }
 
     /// Begins to answer with the record.
@@ -462,17 +470,15 @@ extension LinkMachine {
         return freed
     }
 
-    /// §8.1, §9: compares a record of a response with the names that this host has or probes for.
-    private mutating func checkForConflict(_ record: DNSRecord, now: DiscoveryTime) {
-        for id in publications.ids(of: record.name).sorted() {
-            guard var publication = publications[id], record.timeToLive > 0, record.type != .nsec,
-                !hostAddresses.contain(record), !publication.unique.contains(where: { $0.data == record.data })
-            else { continue }
+    /// §8.1, §9: compares the records of a response with the names that this host has or probes for.
+    private mutating func checkForConflicts(_ records: [DNSRecord], now: DiscoveryTime) {
+        let others = records.filter { $0.timeToLive > 0 && $0.type != .nsec && !hostAddresses.contain($0) }
+        for id in publications.conflicting(with: others, compared: &counts.recordsCompared) {
+            guard var publication = publications[id] else { continue }
             if case .probing = publication.phase {
-                // Any other record of that name means that another host has the name.
                 publications[id] = nil
                 events.append(.conflict(id))
-            } else if publication.unique.contains(where: { $0.type == record.type }) {
+            } else {
                 // §9: probe again; the host that defends the name keeps it.
                 release(publication.records, of: id, now: now)
                 publication.phase = .probing(0)
@@ -484,16 +490,11 @@ extension LinkMachine {
 
     /// §8.2: two hosts probe for the same name at the same time; the one whose records come later in order wins.
     private mutating func breakTies(_ probe: DNSMessage, now: DiscoveryTime) {
-        let others = probe.authorities.filter { $0.isInternet && !hostAddresses.contain($0) }
-        let proposals = Dictionary(grouping: others, by: \.name)
         let names = Set(probe.questions.map(\.name))
-        for id in proposals.keys.flatMap({ publications.ids(of: $0) }).sorted() {
-            guard var publication = publications[id], case .probing = publication.phase else { continue }
-            guard let proposed = proposals[publication.name], names.contains(publication.name) else { continue }
-            guard publication.losesTieBreak(against: proposed) else { continue }
-            publication.phase = .probing(0)
-            publication.next = now + MulticastRules.tieBreakDelay
-            publications[id] = publication
+        let others = probe.authorities.filter { names.contains($0.name) && !hostAddresses.contain($0) && $0.isInternet }
+        for id in publications.losingTies(against: others, compared: &counts.recordsCompared) {
+            publications[id]?.phase = .probing(0)
+            publications[id]?.next = now + MulticastRules.tieBreakDelay
         }
     }
 }

@@ -13,12 +13,6 @@ struct MulticastLink: Hashable, Sendable {
     let index: UInt32
     let name: String
     let addresses: [Address]
-    /// Whether unicast packets reach this process: not if another program shares the port (RFC 6762 §15.1).
-    var receivesUnicast = true
-
-    /// The class of a question that requests a unicast response (RFC 6762 §5.4), if that reaches this process.
-    var unicastClass: UInt16 { receivesUnicast ? 1 | DNSQuestion.unicastWanted : 1 }
-
     /// Whether an address is on this link (RFC 6762 §11).
     func contains(_ address: IPAddress) -> Bool {
         if address.isLinkLocal || addresses.contains(where: { Self.isSame($0.address, address) }) { return true }

@@ -88,6 +88,10 @@ extension DNSQuestion {
     /// The QU bit: a unicast response is requested (RFC 6762 §5.4).
     static let unicastWanted: UInt16 = 0x8000
 
+    init(_ key: RecordKey, wantsUnicast: Bool) {
+        self.init(key.name, key.type, recordClass: wantsUnicast ? 1 | Self.unicastWanted : 1)
+    }
+
     var wantsUnicast: Bool { recordClass & Self.unicastWanted != 0 }
     var key: RecordKey { RecordKey(name, type) }
 

@@ -4,7 +4,7 @@ internal import Glibc
 internal import HostResolver
 
 /// A socket of one family on port 5353.
-final class MulticastSocket: Sendable {
+final class MulticastSocket: GroupSocket {
     let family: CInt
     private let point: WaitPoint
     private let joined = Locked<Set<UInt32>>([])
@@ -31,31 +31,36 @@ final class MulticastSocket: Sendable {
         _ = point.withDescriptor { netkit_multicast_limit_to_host($0, family) }
     }
 
-    /// Whether this process has the only sockets on the port, one of each family. Only then do unicast packets to this host reach it (RFC 6762
-    /// §15.1). A socket that does not share the port would tell as well, but others could not open theirs meanwhile.
-    static var isAlone: Bool {
-        [AF_INET, AF_INET6].allSatisfy { (0...1).contains(netkit_multicast_users($0, MulticastRules.port)) }
+    /// The number by which the kernel lists the socket; nil if it is closed.
+    var inode: UInt64? {
+        let number = point.withDescriptor { descriptor -> UInt64? in
+            var status = stat()
+            return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : nil
+        }
+        return number ?? nil
     }
 
     func close() {
         point.close()
     }
 
-    /// Makes the socket a member of the multicast group on exactly these interfaces.
-    func join(_ interfaces: Set<UInt32>) {
-        _ = point.withDescriptor { descriptor in
-            joined.withLock { joined in
-                // Leaving fails if the interface is gone, together with its membership.
-                for old in joined.subtracting(interfaces) { netkit_multicast_join(descriptor, family, old, 1) }
-                var members = joined.intersection(interfaces)
-                // For IPv4, Linux lets a socket join on 20 interfaces (net.ipv4.igmp_max_memberships): those that were there first.
-                for new in interfaces.subtracting(joined).sorted()
-                where netkit_multicast_join(descriptor, family, new, 0) == 0 || errno == EADDRINUSE {
-                    members.insert(new)
-                }
-                joined = members
+    var interfaces: Set<UInt32> { joined.withLock { $0 } }
+
+    func join(_ interface: UInt32) -> GroupJoining {
+        let result = point.withDescriptor { descriptor -> GroupJoining in
+            if netkit_multicast_join(descriptor, family, interface, 0) == 0 || errno == EADDRINUSE {
+                joined.withLock { _ = $0.insert(interface) }
+                return .joined
             }
+            return ServiceDiscoveryError(errno: errno).isScarcity ? .full : .refused
         }
+        return result ?? .refused
+    }
+
+    func leave(_ interface: UInt32) {
+        // Leaving fails if the interface is gone, together with its membership.
+        _ = point.withDescriptor { netkit_multicast_join($0, family, interface, 1) }
+        joined.withLock { _ = $0.remove(interface) }
     }
 
     /// Sends a packet. A packet that the kernel does not accept now is dropped, as a network may drop it.
@@ -179,8 +184,6 @@ struct EchoFilter {
     }
 
     private var sent: [Sent] = []
-    /// Whether another program on this machine has used the port. Unicast packets may reach it instead (RFC 6762 §15.1).
-    private(set) var hasOthers = false
 
     mutating func noteSent(_ bytes: [UInt8], now: DiscoveryTime) {
         sent.removeAll { $0.until <= now || !($0.v4 || $0.v6) }
@@ -188,17 +191,14 @@ struct EchoFilter {
         sent.append(Sent(bytes: bytes, v4: true, v6: true, until: now + Self.memory))
     }
 
-    /// Takes the packet, which has an own address, for an echo if it is one: once for each family and sent packet. Returns whether it is.
-    mutating func takeEcho(_ datagram: Datagram, now: DiscoveryTime) -> Bool {
-        let isV4 = datagram.source.family == .v4
+    /// Takes the packet for an echo if it is one: once for each family and sent packet. Returns whether it is.
+    mutating func takeEcho(_ bytes: [UInt8], from address: IPAddress, now: DiscoveryTime) -> Bool {
+        let isV4 = address.family == .v4
         guard
             let index = sent.firstIndex(where: {
-                (isV4 ? $0.v4 : $0.v6) && $0.until > now && $0.bytes == datagram.bytes
+                (isV4 ? $0.v4 : $0.v6) && $0.until > now && $0.bytes == bytes
             })
-        else {
-            if datagram.sourcePort == MulticastRules.port { hasOthers = true }
-            return false
-        }
+        else { return false }
         if isV4 { sent[index].v4 = false } else { sent[index].v6 = false }
         return true
     }

@@ -12,7 +12,18 @@ struct OwnedRecords {
         var multicast: DiscoveryTime?
     }
 
+    /// The records of one name and type.
+    private struct RecordSet {
+        var count = 0
+        /// When one of them was last multicast.
+        var multicast: DiscoveryTime?
+    }
+
+    /// The largest set of one name and type that is sent as a whole, whichever of its records has changed or is asked for.
+    static let maximumSet = 64
+
     private var entries: [DNSName: [DNSRecordData: Entry]] = [:]
+    private var sets: [RecordKey: RecordSet] = [:]
     /// When the denial of each name was last multicast. NSEC records are created on demand and have no entry.
     private var denied: [DNSName: DiscoveryTime] = [:]
     private var claimed = 0
@@ -40,26 +51,37 @@ struct OwnedRecords {
         return part
     }
 
-    /// The records, and after them the other own ones of their sets: the cache-flush bit says that a packet has the whole set, also if several
-    /// publications have parts of it (RFC 6762 §10.2).
-    func completed(_ records: [DNSRecord]) -> [DNSRecord] {
-        let sets = Set(records.filter(\.isUnique).map(\.key))
-        var names: Set<DNSName> = []
-        let whole = records.filter { $0.isUnique && names.insert($0.name).inserted }.flatMap {
-            self.records(of: $0.name)
-        }
-        return (records + whole.filter { $0.isUnique && sets.contains($0.key) }).distinct
-    }
-
     /// An NSEC record with the types that the name has, if the whole name belongs to this host.
     func denial(of name: DNSName) -> DNSRecord? {
         OwnedName(name, records(of: name)).denial
+    }
+
+    /// Whether the records of one name and type are sent as a whole. Of a larger set, each record is sent alone.
+    func isWhole(_ key: RecordKey) -> Bool { sets[key].map { $0.count <= Self.maximumSet } ?? true }
+
+    /// The records as they are sent, with the others of the same names and types: records with the cache-flush bit are all of their
+    /// name and type (RFC 6762 §10.2), and other hosts drop those that are missing. Records of sets that are too large lose the bit.
+    func completed(_ records: [DNSRecord]) -> [DNSRecord] {
+        var names: [DNSName: OwnedName] = [:]
+        return records.flatMap { record -> [DNSRecord] in
+            guard record.isUnique, record.type != .nsec else { return [record] }
+            guard isWhole(record.key) else { return [record.plain] }
+            let name = names[record.name] ?? OwnedName(record.name, self.records(of: record.name))
+            names[record.name] = name
+            return [record] + (name.byType[record.type] ?? [])
+        }.distinct
+    }
+
+    /// The records as goodbyes (§10.1). They have no cache-flush bit if others of their name and type remain.
+    func goodbyes(_ records: [DNSRecord]) -> [DNSRecord] {
+        records.map { (sets[$0.key] == nil ? $0 : $0.plain).withTimeToLive(0) }
     }
 
     /// Adds a record, or another publication that has it.
     mutating func claim(_ record: DNSRecord, for id: Int) {
         claimed += 1
         var entry = entries[record.name]?[record.data] ?? Entry(record: record, owners: [], number: claimed)
+        if entry.owners.isEmpty { sets[record.key, default: RecordSet()].count += 1 }
         entry.owners.insert(id)
         entry.record = record
         entries[record.name, default: [:]][record.data] = entry
@@ -72,6 +94,8 @@ struct OwnedRecords {
         entries[record.name]?[record.data] = entry
         guard entry.owners.isEmpty else { return false }
         entries[record.name]?[record.data] = nil
+        sets[record.key]?.count -= 1
+        if sets[record.key]?.count == 0 { sets[record.key] = nil }
         if entries[record.name]?.isEmpty == true {
             entries[record.name] = nil
             denied[record.name] = nil
@@ -79,9 +103,11 @@ struct OwnedRecords {
         return true
     }
 
-    /// When the record, or the denial of its name, was last multicast.
+    /// When the record, one of the set with which it is sent, or the denial of its name, was last multicast.
     func lastMulticast(_ record: DNSRecord) -> DiscoveryTime? {
-        record.type == .nsec ? denied[record.name] : entries[record.name]?[record.data]?.multicast
+        if record.type == .nsec { return denied[record.name] }
+        if record.isUnique, isWhole(record.key) { return sets[record.key]?.multicast }
+        return entries[record.name]?[record.data]?.multicast
     }
 
     /// Whether the record was multicast within a quarter of its time to live (§5.4).
@@ -93,6 +119,7 @@ struct OwnedRecords {
     mutating func noteMulticast(_ record: DNSRecord, now: DiscoveryTime) {
         if record.type != .nsec {
             entries[record.name]?[record.data]?.multicast = now
+            sets[record.key]?.multicast = now
         } else if entries[record.name] != nil {
             denied[record.name] = now
         }

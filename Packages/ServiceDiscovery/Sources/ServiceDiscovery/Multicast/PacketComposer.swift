@@ -68,11 +68,25 @@ enum PacketComposer {
         while !rest.isEmpty {
             message.answers = Array(rest.prefix(maximumRecords))
             message.additionals = rest.count <= maximumRecords ? additional : []
-            let packet = fitted(message, least: 1)
+            var packet = fitted(message, least: 1)
+            // Each round leaves out at least one additional record.
+            while !message.additionals.isEmpty, let fitting = packet?.recordCount {
+                let count = max(0, fitting - message.answers.count)
+                if count == message.additionals.count { break }
+                message.additionals = wholeSets(of: message.additionals, within: count)
+                packet = fitted(message, least: 1)
+            }
             if let packet { packets.append(packet.bytes) }
             rest = rest.dropFirst(packet?.recordCount ?? 1)  // a record too large for any packet is skipped
         }
         return packets
+    }
+
+    /// The first records that fit, without those of sets that do not fit as a whole: with the cache-flush bit, the rest of a set
+    /// would be dropped from the caches of other hosts (§10.2).
+    private static func wholeSets(of records: [DNSRecord], within count: Int) -> [DNSRecord] {
+        let cut = Set(records[count...].filter(\.isUnique).map(\.key))
+        return records[..<count].filter { !cut.contains($0.key) }
     }
 
     /// The message with as many records as a usual packet holds, but at least `least`; nil if even a large packet

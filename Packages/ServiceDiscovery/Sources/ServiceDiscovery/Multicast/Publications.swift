@@ -22,8 +22,8 @@ struct Publication {
 
     var records: [DNSRecord] { unique + shared }
 
-    /// The name that another host may claim as well; nil without unique records.
-    var contestedName: DNSName? { unique.isEmpty ? nil : name }
+    /// The name that is claimed for this host alone; nil if all records are shared.
+    fileprivate var claimedName: DNSName? { unique.isEmpty ? nil : name }
 
     /// Whether questions are answered with these records.
     var isLive: Bool {
@@ -34,23 +34,28 @@ struct Publication {
         }
     }
 
-    /// Whether records proposed by another host win the tie-break against those of this publication (§8.2): they are
+    /// Whether the records that another host proposes win the tie-break against those of this publication (§8.2): they are
     /// compared one by one in order, and the list that ends first precedes.
-    func losesTieBreak(against proposed: [DNSRecord]) -> Bool {
-        let ours = Self.sorted(unique)
-        let theirs = Self.sorted(proposed)
+    func losesTieBreak(against proposed: ProposedRecords) -> Bool {
+        let (ours, theirs) = (ProposedRecords(unique).sorted, proposed.sorted)
         for (one, other) in zip(ours, theirs) where one != other { return one.lexicographicallyPrecedes(other) }
         return ours.count < theirs.count
     }
+}
 
-    private static func sorted(_ records: [DNSRecord]) -> [[UInt8]] {
-        records.map(\.tieBreaker).sorted { $0.lexicographicallyPrecedes($1) }
+/// The records of one name that a host proposes in a probe, in the form and order in which they are compared.
+struct ProposedRecords {
+    let sorted: [[UInt8]]
+
+    init(_ records: [DNSRecord]) {
+        sorted = records.map(\.tieBreaker).sorted { $0.lexicographicallyPrecedes($1) }
     }
 }
 
-/// The publications on one link, by number and, if they have unique records, by name, with the earliest time at which one has a step to perform.
+/// The publications on one link, by number and by name, with the earliest time at which one has a step to perform.
 struct Publications {
     private var byID: [Int: Publication] = [:]
+    /// Those with records that are probed for. Others have no conflicts.
     private var idsByName: [DNSName: Set<Int>] = [:]
     private var alarm = Alarm()
 
@@ -61,19 +66,15 @@ struct Publications {
     /// The numbers of all publications, sorted.
     var ids: [Int] { byID.keys.sorted() }
 
-    /// The numbers of the publications with this name and unique records: there are few, and the others have no conflicts.
-    func ids(of name: DNSName) -> Set<Int> { idsByName[name] ?? [] }
-
     /// The publication with this number; nil to remove it.
     subscript(id: Int) -> Publication? {
         get { byID[id] }
         set {
-            let (old, new) = (byID[id]?.contestedName, newValue?.contestedName)
-            if let old, old != new {
-                idsByName[old]?.remove(id)
-                if idsByName[old]?.isEmpty == true { idsByName[old] = nil }
+            if let name = byID[id]?.claimedName {
+                idsByName[name]?.remove(id)
+                if idsByName[name]?.isEmpty == true { idsByName[name] = nil }
             }
-            if let new, old != new { idsByName[new, default: []].insert(id) }
+            if let name = newValue?.claimedName { idsByName[name, default: []].insert(id) }
             byID[id] = newValue
             alarm.note(newValue?.next)
         }
@@ -87,5 +88,56 @@ struct Publications {
             if let next = publication.next, next <= now { due.append(id) } else { alarm.note(publication.next) }
         }
         return due.sorted()
+    }
+}
+
+// MARK: - Conflicts. Each name of a packet is looked up once: it may have many publications, and the packet many records.
+
+extension Publications {
+    /// The publications whose records conflict with those of a response (§8.1, §9), sorted.
+    ///
+    /// A record that any publication of the name has is none of another host's: on a second interface of this host, it comes back.
+    /// While the name is probed for, any other record of it means that another host has the name.
+    ///
+    /// - Parameter compared: is increased by the number of records and publications that were compared.
+    func conflicting(with records: [DNSRecord], compared: inout Int) -> [Int] {
+        var conflicting: [Int] = []
+        for (name, records) in Dictionary(grouping: records, by: \.name) {
+            guard let ids = idsByName[name] else { continue }
+            compared += records.count + ids.count
+            let own = ownData(ids)
+            let types = Set(records.lazy.filter { !own.contains($0.data) }.map(\.type))
+            if types.isEmpty { continue }
+            conflicting += ids.filter { id in
+                guard let publication = byID[id] else { return false }
+                if case .probing = publication.phase { return true }
+                return publication.unique.contains { types.contains($0.type) }
+            }
+        }
+        return conflicting.sorted()
+    }
+
+    /// The publications that lose the tie-break against the records that another host proposes for their names (§8.2), sorted. Own
+    /// records, which come back on a second interface of this host, are no proposal.
+    ///
+    /// - Parameter compared: is increased by the number of records and publications that were compared.
+    func losingTies(against records: [DNSRecord], compared: inout Int) -> [Int] {
+        var losing: [Int] = []
+        for (name, records) in Dictionary(grouping: records, by: \.name) {
+            guard let ids = idsByName[name] else { continue }
+            compared += records.count + ids.count
+            let own = ownData(ids)
+            if records.allSatisfy({ own.contains($0.data) }) { continue }
+            let proposed = ProposedRecords(records)
+            losing += ids.filter { id in
+                guard let publication = byID[id], case .probing = publication.phase else { return false }
+                return publication.losesTieBreak(against: proposed)
+            }
+        }
+        return losing.sorted()
+    }
+
+    private func ownData(_ ids: Set<Int>) -> Set<DNSRecordData> {
+        ids.reduce(into: []) { data, id in data.formUnion((byID[id]?.unique ?? []).map(\.data)) }
     }
 }

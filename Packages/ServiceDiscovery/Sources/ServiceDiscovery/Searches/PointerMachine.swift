@@ -89,7 +89,7 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
             let set = RecordSet(key: key, interface: interface)
             guard let sighting = sighting(record, on: interface), known.remove(sighting, from: set) else { return }
             append(.removed, sighting, on: interface)
-        case .absent, .published, .announced, .hidden, .failed: break
+        case .absent, .published, .announced, .hidden, .unanswered, .failed: break
         }
     }
 

@@ -1,6 +1,6 @@
 package import DNSWire
 
-/// Follows the records of one name, for callers that read records themselves.
+/// Follows the records of one name, for callers that read records themselves. While name servers do not answer, they are asked again.
 package struct RecordBrowser: Sendable {
     private let name: DNSName
     private let types: [DNSRecordType]
@@ -25,7 +25,8 @@ package struct RecordBrowser: Sendable {
     package func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<RecordChange> {
         let keys = Set(types.map { RecordKey(name, $0) })
         let machine = RecordMachine(keys, onLink: onLink && !name.isLocal, limit: engine.engine.waitingLimit)
-        return DiscoveryFeed(try SearchDriver(machine, engine: engine.engine, interface: interface))
+        return DiscoveryFeed(
+            try SearchDriver(machine, engine: engine.engine, interface: interface, isPatient: true))
     }
 
     /// Reports that a record of the name may be stale, so that the engine verifies it (RFC 6762 §10.4).
@@ -74,6 +75,8 @@ struct RecordMachine: SearchMachine {
     private let keys: Set<RecordKey>
     private let onLink: Bool
     private var failed: Set<RecordKey> = []
+    /// What was reported as absent, and has not appeared since.
+    private var absent: Set<RecordChange> = []
     private var waiting: ChangeQueue<RecordChange>
 
     init(_ keys: Set<RecordKey>, onLink: Bool, limit: WaitingLimit) {
@@ -86,10 +89,14 @@ struct RecordMachine: SearchMachine {
 
     mutating func receive(_ event: DiscoveryEvent, of key: RecordKey) {
         switch event {
-        case .added(let record, let interface, _): waiting.append(.added(record, interface: interface))
+        case .added(let record, let interface, _):
+            absent.remove(.absent(key.type, interface: interface))
+            waiting.append(.added(record, interface: interface))
         case .removed(let record, let interface): waiting.append(.removed(record, interface: interface))
-        case .absent(let interface): waiting.append(.absent(key.type, interface: interface))
-        case .published, .announced, .hidden, .failed: break
+        case .absent(let interface):
+            let change = RecordChange.absent(key.type, interface: interface)
+            if absent.insert(change).inserted { waiting.append(change) }
+        case .published, .announced, .hidden, .unanswered, .failed: break
         }
     }
 

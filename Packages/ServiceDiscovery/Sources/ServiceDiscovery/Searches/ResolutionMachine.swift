@@ -70,7 +70,7 @@ struct ResolutionMachine: SearchMachine {
             add(record.data, of: key, on: interface)
         case .removed(let record, let interface): remove(record.data, on: interface)
         case .absent: absent.insert(key.type)
-        case .published, .announced, .hidden, .failed: break
+        case .published, .announced, .hidden, .unanswered, .failed: break
         }
     }
 

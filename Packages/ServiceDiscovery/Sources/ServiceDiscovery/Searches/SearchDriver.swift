@@ -18,13 +18,16 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
     let condition = Condition()
     private let engine: any RecordEngine
     private let interface: String?
+    private let isPatient: Bool
     private let state: Locked<State>
 
+    /// - Parameter isPatient: whether the search goes on while name servers do not answer. What they do not have is then absent.
     init(
-        _ machine: Machine, engine: any RecordEngine, interface: String?
+        _ machine: Machine, engine: any RecordEngine, interface: String?, isPatient: Bool = false
     ) throws(ServiceDiscoveryError) {
         self.engine = engine
         self.interface = interface
+        self.isPatient = isPatient
         state = Locked(State(machine: machine))
         try adapt()
     }
@@ -42,20 +45,30 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
     var skipped: [DNSName] { state.withLock { $0.machine.skipped } }
 
     func stop() {
+        state.withLock { $0.isOver = true }
+        endQueries()
+        condition.notify()
+    }
+
+    /// Ends the queries of a search that is over.
+    private func endQueries() {
         let operations = state.withLock { state in
-            state.isOver = true
             defer { state.running = [:] }
             return Array(state.running.keys)
         }
         for operation in operations { engine.end(operation) }
-        condition.notify()
     }
 
     func receive(_ event: DiscoveryEvent, of operation: Int) {
         state.withLock { state in
             guard let key = state.running[operation]?.key else { return }
-            guard case .failed(let failure) = event else { return state.machine.receive(event, of: key) }
-            if !state.machine.ignores(failure, of: key) { (state.error, state.isOver) = (failure, true) }
+            switch event {
+            case .unanswered(let failure) where isPatient:
+                if failure.code == .notFound { state.machine.receive(.absent(interface: 0), of: key) }
+            case .unanswered(let failure), .failed(let failure):
+                if !state.machine.ignores(failure, of: key) { (state.error, state.isOver) = (failure, true) }
+            default: state.machine.receive(event, of: key)
+            }
         }
     }
 
@@ -65,6 +78,7 @@ final class SearchDriver<Machine: SearchMachine>: FeedDriver {
         } catch {
             state.withLock { state in (state.error, state.isOver) = (error, true) }
         }
+        if state.withLock({ $0.isOver }) { endQueries() }
         condition.notify()
     }
 

@@ -45,10 +45,18 @@ public struct ServiceBrowser: AsyncSequence, Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the engine cannot begin.
     public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<DiscoveryChange<ServiceInstance>> {
+        try start(isPatient: false)
+    }
+
+    /// Begins the search. If it is patient, name servers that do not answer are asked again, and the search does not fail.
+    package func start(
+        isPatient: Bool
+    ) throws(ServiceDiscoveryError) -> DiscoveryFeed<DiscoveryChange<ServiceInstance>> {
         let machine = try BrowseMachine(
             type, in: domain, listed: engine.searchDomains, eachInterface: eachInterface,
             limit: engine.engine.waitingLimit)
-        return DiscoveryFeed(try SearchDriver(machine, engine: engine.engine, interface: interface))
+        return DiscoveryFeed(
+            try SearchDriver(machine, engine: engine.engine, interface: interface, isPatient: isPatient))
     }
 
     /// Begins the search when the first element is requested.

@@ -95,15 +95,26 @@ public struct ServiceTypeBrowser: AsyncSequence, Sendable {
     ///
     /// - Throws: ``ServiceDiscoveryError`` if the engine cannot begin.
     public func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<DiscoveryChange<ServiceType>> {
+        try start(eachInterface: false, isPatient: false)
+    }
+
+    /// Begins the search, for each interface or not. If it is patient, name servers that do not answer are asked again, and the
+    /// search does not fail.
+    package func start(
+        eachInterface: Bool, isPatient: Bool
+    ) throws(ServiceDiscoveryError) -> DiscoveryFeed<DiscoveryChange<ServiceType>> {
         let domain = domain ?? .local
         guard let name = DNSName(labels: ServiceRecords.enumeration + domain.name.labels) else {
             throw ServiceDiscoveryError(.invalidDomain, name: domain.description)
         }
-        let machine = PointerMachine<ServiceType>([name], limit: engine.engine.waitingLimit) { name in
+        let machine = PointerMachine<ServiceType>(
+            [name], eachInterface: eachInterface, limit: engine.engine.waitingLimit
+        ) { name in
             let labels = name.labels
             return labels.count > 2 ? ServiceType(labels: labels[..<2]) : nil
         }
-        return DiscoveryFeed(try SearchDriver(machine, engine: engine.engine, interface: interface))
+        return DiscoveryFeed(
+            try SearchDriver(machine, engine: engine.engine, interface: interface, isPatient: isPatient))
     }
 
     /// Begins the search when the first element is requested.

@@ -82,8 +82,10 @@ extension ServiceDiscoveryError {
 }
 
 extension ServiceDiscoveryError {
-    /// Whether the process or the system has no descriptors left.
-    var isScarcity: Bool { code == .system && (number == Int(EMFILE) || number == Int(ENFILE)) }
+    /// Whether the process or the system has no descriptors or no memory left.
+    package var isScarcity: Bool {
+        code == .system && [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(CInt(truncatingIfNeeded: number))
+    }
 }
 
 extension ServiceDiscoveryError: CustomStringConvertible {

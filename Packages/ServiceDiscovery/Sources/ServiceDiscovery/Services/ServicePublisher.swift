@@ -185,7 +185,7 @@ final class PublicationDriver<Name: Sendable>: FeedDriver {
                 (state.current, state.name) = (nil, nil)
             case .failed(let error):
                 (state.error, state.current, state.isOver) = (error, nil, true)
-            case .added, .removed, .absent: break
+            case .added, .removed, .absent, .unanswered: break
             }
         }
     }

@@ -28,7 +28,7 @@ import Testing
                 case .added(let record, 0, nil): output.events.append("\(operation) + \(Self.label(record))")
                 case .removed(let record, 0): output.events.append("\(operation) - \(Self.label(record))")
                 case .absent(0): output.events.append("\(operation) absent")
-                case .failed(let error): output.events.append("\(operation) \(error.code.rawValue)")
+                case .unanswered(let error): output.events.append("\(operation) \(error.code.rawValue)")
                 default: output.events.append("\(event)")
                 }
             case .wait(let time):
@@ -110,13 +110,58 @@ import Testing
         #expect(run().events.isEmpty)
     }
 
-    @Test mutating func failsIfTheFirstLookupFails() throws {
+    /// A question that has no answer yet is asked again, and each failure is reported: some searches end then.
+    @Test mutating func asksAgainAfterFailures() throws {
+        try machine.query(key, as: 1, now: now)
+        for (number, pause) in [10, 20, 40].enumerated() {
+            #expect(run().lookups == [number + 1] && machine.isFailing == (number > 0))
+            machine.receive(.failure(ResolverError(.serverFailed)), of: number + 1, now: now)
+            let output = run()
+            #expect(output.events == ["1 lookupFailed"] && output.wait == .seconds(pause))
+            now += .seconds(pause)
+        }
+        #expect(run().lookups == [4])
+        machine.receive(answer("A"), of: 4, now: now)
+        #expect(run().events == ["1 + A"] && !machine.isFailing)
+    }
+
+    /// An operation that begins while a question fails does not wait for the next attempt of the others.
+    @Test mutating func asksAtOnceForANewOperation() throws {
         try machine.query(key, as: 1, now: now)
         _ = run()
         machine.receive(.failure(ResolverError(.serverFailed)), of: 1, now: now)
+        #expect(run().wait == .seconds(10))
+        try machine.query(key, as: 2, now: now)
+        #expect(run().lookups == [2])
+        try machine.query(key, as: 3, now: now)
+        #expect(run().lookups == [])
+        machine.receive(.failure(ResolverError(.serverFailed)), of: 2, now: now)
         let output = run()
-        #expect(output.events == ["1 lookupFailed"] && output.wait == nil)
-        machine.end(1)
+        #expect(output.events == ["1 lookupFailed", "2 lookupFailed", "3 lookupFailed"] && output.wait == .seconds(20))
+    }
+
+    /// When the network has come back, name servers are asked at once, but not more often than once per second. The failure of a lookup
+    /// that began before means little.
+    @Test mutating func asksAgainAfterAChangeOfTheNetwork() throws {
+        try machine.query(key, as: 1, now: now)
+        machine.networkChanged(now: now)
+        #expect(run().lookups == [1])
+        machine.networkChanged(now: now)
+        machine.receive(.failure(ResolverError(.timedOut)), of: 1, now: now)
+        #expect(run().wait == .seconds(1))
+        now += .seconds(1)
+        #expect(run().lookups == [2])
+        machine.receive(.failure(ResolverError(.timedOut)), of: 2, now: now)
+        #expect(run().wait == .seconds(20))
+        now += .seconds(5)
+        machine.networkChanged(now: now)
+        #expect(run().lookups == [3])
+        machine.receive(answer("A"), of: 3, now: now)
+        #expect(run().events == ["1 + A"])
+        // What has an answer is not asked again.
+        machine.networkChanged(now: now)
+        let output = run()
+        #expect(output.lookups.isEmpty && output.wait == .seconds(300))
     }
 
     @Test mutating func reportsUnknownServices() throws {
@@ -124,7 +169,18 @@ import Testing
         try machine.query(RecordKey(name, .srv), as: 1, now: now)
         _ = run()
         machine.receive(.failure(ResolverError(.hostNotFound)), of: 1, now: now)
-        #expect(run().events == ["1 notFound"])
+        let output = run()
+        #expect(output.events == ["1 notFound"] && output.wait == WideAreaRules.absenceInterval)
+        try machine.query(RecordKey(name, .srv), as: 2, now: now)
+        #expect(run().events == ["2 notFound"])
+        // It may exist later.
+        now += WideAreaRules.absenceInterval
+        #expect(run().lookups == [2])
+        let location = DNSRecord(name, timeToLive: 60, .srv(priority: 0, weight: 0, port: 1, target: name))
+        machine.receive(
+            .success(DNSAnswer(records: [location], canonicalName: name, timeToLive: 60, isTruncated: false)), of: 2,
+            now: now)
+        #expect(run().events == ["1 + ?", "2 + ?"])
     }
 
     @Test mutating func keepsRecordsWhileLookupsFail() throws {

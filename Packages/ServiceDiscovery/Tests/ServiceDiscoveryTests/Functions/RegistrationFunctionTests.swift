@@ -62,6 +62,16 @@ struct RegistrationFunctionTests {
         }
     }
 
+    /// The failure of a service that has the name of this computer names it.
+    @Test func aFailureNamesTheComputer() throws {
+        try ServiceEnvironment.with(engine) {
+            let service = try #require(register(nil, flags: kDNSServiceFlagsNoAutoRename))
+            engine.report(.failed(ServiceDiscoveryError(.collision)))
+            service.process()
+            #expect(replies.take() == ["0 -65548 \(ComputerName.current) _http._tcp. local."])
+        }
+    }
+
     /// A name that is taken is reported by the callback, also if this process has it.
     @Test func aTakenNameIsReported() throws {
         let taken = "0 -65548 Web _http._tcp. local."

@@ -38,6 +38,29 @@ struct SearchFunctionTests {
         }
     }
 
+    /// The list of all types, on each interface.
+    @Test(arguments: ["_services._dns-sd._udp", "_services._dns-sd._udp.", "_Services._DNS-SD._UDP"])
+    func aBrowserListsTypes(type: String) throws {
+        try ServiceEnvironment.with(engine) {
+            let browser = try #require(browse(type))
+            #expect(engine.questions == ["_services._dns-sd._udp.local. PTR all"])
+            let list = DNSName("_services._dns-sd._udp.local")!
+            let record = DNSRecord(list, timeToLive: 4_500, .ptr(self.type))
+            engine.set([record])
+            engine.report(.added(record, interface: 2, named: "eth0"))
+            browser.process()
+            #expect(replies.take() == ["3 1 0 _http _tcp.local. .", "2 2 0 _http _tcp.local. ."])
+            engine.set([record], isPresent: false)
+            browser.process()
+            #expect(replies.take() == ["0 1 0 _http _tcp.local. ."])
+            engine.report(.unanswered(ServiceDiscoveryError(.lookupFailed)))
+            #expect(!browser.isReadable)
+        }
+        ServiceEnvironment.with(engine) {
+            #expect(browse(type + ",_sub") == nil && browse("_x." + type) == nil)
+        }
+    }
+
     @Test func moreComingMarksRepliesThatAreFollowed() throws {
         let names = (1...3).map { DNSName("\($0)._http._tcp.local")! }
         engine.set(names.map(pointer))
@@ -111,6 +134,70 @@ struct SearchFunctionTests {
                 let heads = replies.take().map { $0.split(separator: " ").prefix(3).joined(separator: " ") }
                 #expect(heads == ["1 \(here) -65553", "0 \(here) -65553"])
             }
+        }
+    }
+
+    /// Name servers that do not answer end no operation, and are no reply. They may answer later.
+    @Test func anOperationWaitsForNameServers() throws {
+        let failure = DiscoveryEvent.unanswered(ServiceDiscoveryError(.lookupFailed))
+        let host = DNSName("desk.local")!
+        try ServiceEnvironment.with(engine) {
+            let record = try #require(query("desk.local", kDNSServiceType_A))
+            let address = try #require(
+                FunctionReference {
+                    DNSServiceGetAddrInfo($0, 0, 0, 0, "desk.local", FunctionReplies.address, replies.context)
+                })
+            let browser = try #require(
+                FunctionReference {
+                    DNSServiceBrowse($0, 0, 0, "_http._tcp", "local", FunctionReplies.browse, replies.context)
+                })
+            for _ in 0..<2 { engine.report(failure) }
+            #expect(!record.isReadable && !address.isReadable && !browser.isReadable && engine.running.count == 4)
+            let service = DNSName("web._http._tcp.local")!
+            engine.set([
+                DNSRecord(host, timeToLive: 120, .a(IPv4Address(192, 0, 2, 7))),
+                DNSRecord(DNSName("_http._tcp.local")!, timeToLive: 120, .ptr(service)),
+            ])
+            for operation in [record, address, browser] { operation.process() }
+            #expect(
+                replies.take() == [
+                    "2 1 0 desk.local. 1 1 [192, 0, 2, 7] 120", "2 1 0 desk.local. 192.0.2.7 120",
+                    "2 1 0 web _http._tcp. local.",
+                ])
+        }
+    }
+
+    /// A service that the name server does not have is no failure: it may have it later.
+    @Test func aMissingServiceIsNoFailure() throws {
+        let missing = DiscoveryEvent.unanswered(ServiceDiscoveryError(.notFound))
+        let name = DNSName("web._http._tcp.local")!
+        let host = DNSName("h.local")!
+        try ServiceEnvironment.with(engine) {
+            let location = try #require(query("web._http._tcp.local", kDNSServiceType_SRV))
+            let resolver = try #require(
+                FunctionReference {
+                    DNSServiceResolve(
+                        $0, 0, 0, "web", "_http._tcp", "local", FunctionReplies.resolve, replies.context)
+                })
+            engine.report(missing)
+            location.process()
+            #expect(replies.take() == ["2 0 -65554 web._http._tcp.local. 33 1 [] 0"] && !resolver.isReadable)
+            // The same again is no change.
+            engine.report(missing)
+            #expect(!location.isReadable && !resolver.isReadable)
+            engine.set([
+                DNSRecord(name, timeToLive: 120, .txt([[0x61]])),
+                DNSRecord(name, timeToLive: 120, .srv(priority: 0, weight: 0, port: 80, target: host)),
+            ])
+            resolver.process()
+            #expect(replies.take().last == "0 1 0 web._http._tcp.local. h.local. 80 [1, 97]")
+            // It comes from the name server, and goes again.
+            let record = DNSRecord(name, timeToLive: 120, .srv(priority: 0, weight: 0, port: 81, target: host))
+            engine.report(.added(record, interface: 0, named: nil))
+            engine.report(.removed(record, interface: 0))
+            engine.report(missing)
+            location.process()
+            #expect(replies.take().last == "2 0 -65554 web._http._tcp.local. 33 1 [] 0")
         }
     }
 
@@ -224,16 +311,27 @@ struct SearchFunctionTests {
             // Waits for the timer.
             #expect(operation.process() == 0)
             #expect(replies.take() == ["0 0 -65568 desk.local. 1 1 [] 0"] && !operation.isReadable)
-            // With an error, an address has zeros: programs may look at its family first.
-            for (protocols, zeros) in [(DNSServiceProtocol(0), "0.0.0.0"), (1, "0.0.0.0"), (2, "::")] {
-                let addresses = FunctionReference {
-                    DNSServiceGetAddrInfo(
-                        $0, DNSServiceFlags(kDNSServiceFlagsTimeout), 0, protocols, "desk.local",
-                        FunctionReplies.address, replies.context)
-                }
-                #expect(addresses?.process() == 0)
-                #expect(replies.take() == ["0 0 -65568 desk.local. \(zeros) 0"])
+        }
+    }
+
+    /// A reply with an error has an address, whose family programs read.
+    @Test(arguments: [(0, "0.0.0.0"), (1, "0.0.0.0"), (2, "::"), (3, "0.0.0.0")])
+    func aFailedQueryHasAnAddressOfZeros(protocols: Int, shown: String) throws {
+        func addresses(_ flags: Int) -> FunctionReference? {
+            FunctionReference {
+                DNSServiceGetAddrInfo(
+                    $0, DNSServiceFlags(flags), 0, DNSServiceProtocol(protocols), "desk.local",
+                    FunctionReplies.address, replies.context)
             }
+        }
+        try ServiceEnvironment.with(engine, timeout: .zero) {
+            let late = try #require(addresses(kDNSServiceFlagsTimeout))
+            #expect(late.process() == 0)
+            #expect(replies.take() == ["0 0 -65568 desk.local. \(shown) 0"])
+            let failed = try #require(addresses(0))
+            engine.report(.failed(ServiceDiscoveryError(.limitReached)))
+            failed.process()
+            #expect(replies.take() == ["0 0 -65553 desk.local. \(shown) 0"])
         }
     }
 

@@ -364,6 +364,43 @@ import Testing
         #expect(network.hosts[0].machine.statistics.recordsCompared - before == known.count + 1)
     }
 
+    /// A response and a probe with many records of a name that has many publications: each record and each publication is examined once.
+    @Test(arguments: [true, false]) func recordsAndPublicationsAreNotComparedInPairs(isUnique: Bool) throws {
+        let network = SimulatedNetwork(hosts: 1)
+        let name = DNSName("bridge.local")!
+        func address(_ number: Int) -> DNSRecordData {
+            .a(IPv4Address(192, 0, UInt8(number / 256), UInt8(number % 256)))
+        }
+        for number in 0..<300 {
+            let record = RecordAdvertisement(
+                name: name, record: OwnRecord(address(number)), isUnique: isUnique, interface: nil)
+            try network.hosts[0].machine.publish(record, as: OperationNumber.next(), now: network.now)
+        }
+        // While the names are probed for, and afterwards. Records of another type are no conflict then.
+        for (type, time) in [
+            (DNSRecordType.a, Duration.milliseconds(300)), (DNSRecordType(rawValue: 65_280), .seconds(10)),
+        ] {
+            network.run(for: time)
+            var message = DNSMessage(header: DNSHeader(id: 0, bits: 0x8400))
+            message.answers = (0..<300).map { number in
+                DNSRecord(
+                    name, timeToLive: 120,
+                    type == .a ? address(number) : .other(type, [UInt8(number / 256), UInt8(number % 256)]))
+            }
+            let before = network.hosts[0].machine.statistics.recordsCompared
+            try network.inject(message, to: 0)
+            let compared = network.hosts[0].machine.statistics.recordsCompared - before
+            #expect(compared == (isUnique ? 600 : 0))
+        }
+        #expect(network.hosts[0].failures.isEmpty)
+        var probe = DNSMessage.query(name, .any)
+        probe.authorities = (0..<300).map { DNSRecord(name, timeToLive: 120, address($0 + 300)) }
+        let before = network.hosts[0].machine.statistics.recordsCompared
+        try network.inject(probe, to: 0)
+        // The question is answered with all records, which are compared with it.
+        #expect(network.hosts[0].machine.statistics.recordsCompared - before == (isUnique ? 900 : 300))
+    }
+
     /// §10.5 counts one query per second, however many arrive.
     @Test func aFloodOfQueriesCausesOneVerification() throws {
         let network = SimulatedNetwork(hosts: 1)

@@ -12,13 +12,13 @@ import Testing
         network.run(for: .seconds(10))
         let name = DNSName("Web._http._tcp.local")!
         let probes = network.sent.filter { $0.isQuery && $0.message.questions.contains { $0.name == name } }
-        // §8.1: the first after 0 to 250 ms, three of them at 250 ms, of type ANY, with the proposed records. The answers are multicast, since a
-        // program that begins meanwhile on this machine could get one by unicast instead (§15.1).
+        // §8.1: the first after 0 to 250 ms, three of them at 250 ms, of type ANY, with the proposed records.
         #expect(probes.count == 3)
         #expect(probes[0].time >= .zero && probes[0].time <= .milliseconds(250))
         #expect(probes[1].time - probes[0].time == .milliseconds(250))
         #expect(probes[2].time - probes[1].time == .milliseconds(250))
         let question = try #require(probes[0].message.questions.first { $0.name == name })
+        // Not by unicast: another program on this machine might get the answer.
         #expect(question.type == .any && !question.wantsUnicast)
         #expect(probes[0].message.authorities.count { $0.name == name && !$0.isUnique } == 2)
         // §8.3: at least two announcements, at least a second apart, intervals doubling, unique records marked.
@@ -40,19 +40,19 @@ import Testing
         #expect(network.hosts[0].events.allSatisfy { $0.id == id })
     }
 
-    /// A packet may have hundreds of records of a name of which this host has hundreds of shared ones.
-    @Test func onlyUniqueRecordsAreLookedUpByName() {
-        let name = DNSName("list.local")!
-        let record = DNSRecord.unique(name, 120, .a(IPv4Address(192, 0, 2, 1)))
-        var publications = Publications()
-        publications[1] = Publication(name: name, unique: [], shared: [record.plain], phase: .announcing(0))
-        #expect(publications.ids(of: name) == [] && publications.ids == [1])
-        publications[1]?.unique = [record]
-        publications[2] = Publication(name: name, unique: [record], shared: [], phase: .probing(0))
-        #expect(publications.ids(of: name) == [1, 2])
-        publications[1]?.unique = []
-        publications[2] = nil
-        #expect(publications.ids(of: name) == [] && publications.ids == [1])
+    /// The owner of a name defends it, although it has multicast its records recently and another program of the prober's machine
+    /// gets unicast packets.
+    @Test func aNameIsDefendedWithoutUnicast() throws {
+        let network = SimulatedNetwork(hosts: 2)
+        network.carriesUnicast = false
+        try network.publish(0, .http("Web", port: 1))
+        network.run(for: .seconds(5))
+        var second = try ServiceAdvertisement.http("Web", port: 2)
+        second.renamesOnConflict = false
+        try network.publish(1, second)
+        network.run(for: .seconds(5))
+        #expect(network.hosts[1].failures.map(\.code) == [.collision] && network.hosts[1].published.isEmpty)
+        #expect(network.hosts[0].published.map(\.name) == ["Web"])
     }
 
     @Test func doesNotAnswerWhileProbing() throws {

@@ -38,14 +38,20 @@ import Testing
         #expect(network.sent.flatMap(\.message.questions).allSatisfy { !$0.wantsUnicast })
     }
 
-    /// Another program on this machine is noticed by its first packet; a resolver that does not share the port is none.
-    @Test(arguments: [(5353, false), (40_000, true)] as [(UInt16, Bool)])
-    func requestsNoUnicastBesideOthers(port: UInt16, wantsUnicast: Bool) throws {
+    /// Another program may begin to use the port at any time, before the first query of a question.
+    @Test func requestsNoUnicastOnceThePortIsShared() throws {
         let network = SimulatedNetwork(hosts: 1)
-        try network.inject(.query(DNSName("x.local")!, .a), to: 0, from: "10.0.0.1", port: port)
         _ = try network.query(0, .http, .ptr)
-        network.run(for: .milliseconds(500))
-        #expect(network.sent.flatMap(\.message.questions).map(\.wantsUnicast) == [wantsUnicast])
+        #expect(!network.hosts[0].machine.hasQuestionsDue(network.now))
+        #expect(network.hosts[0].machine.hasQuestionsDue(network.now + .milliseconds(120)))
+        network.hosts[0].machine.receivesUnicast = false
+        network.run(for: .seconds(5))
+        // A link that appears later as well.
+        network.hosts[0].machine.setLinks([], now: network.now)
+        network.hosts[0].machine.setLinks([network.hosts[0].link], now: network.now)
+        network.run(for: .seconds(5))
+        #expect(network.sent.count > 4)
+        #expect(network.sent.flatMap(\.message.questions).allSatisfy { !$0.wantsUnicast })
     }
 
     @Test func stopsWhenCancelled() throws {

@@ -21,6 +21,8 @@ final class SimulatedNetwork {
     private(set) var sent: [Sent] = []
     /// Whether a packet from one host reaches another.
     var carries: (Int, Int) -> Bool = { _, _ in true }
+    /// Whether unicast packets arrive. On a machine with several programs, another one may get them.
+    var carriesUnicast = true
     private var wire: [(due: DiscoveryTime, to: Int, datagram: Datagram)] = []
 
     init(hosts count: Int = 0, limits: EngineLimits = EngineLimits()) {
@@ -92,7 +94,7 @@ final class SimulatedNetwork {
             case .group:
                 guard host.number == from || carries(from, host.number) else { continue }
             case .host(let address, _):
-                guard host.address == address, carries(from, host.number) else { continue }
+                guard host.address == address, carriesUnicast, carries(from, host.number) else { continue }
             }
             for link in host.links {
                 let source = hosts[from].links.first { $0.index == transmission.interface }?.addresses.first?.address
@@ -163,9 +165,9 @@ final class SimulatedHost {
         let v6 = IPv6Address("fe80::\(number + 1)")!
         link = MulticastLink(
             index: 1, name: "eth0",
-            addresses: [.init(address: address, prefixLength: 24), .init(address: .v6(v6), prefixLength: 64)],
-            receivesUnicast: receivesUnicast)
+            addresses: [.init(address: address, prefixLength: 24), .init(address: .v6(v6), prefixLength: 64)])
         machine = DiscoveryMachine(hostLabel: label, limits: limits, seed: UInt64(number) + 1)
+        machine.receivesUnicast = receivesUnicast
     }
 
     var published: [ServiceInstance] {

@@ -65,6 +65,22 @@ import Testing
         #expect(throws: failure) { try publisher.names.next() }
     }
 
+    /// A browser does not wait for name servers that do not answer: it ends, and its queries with it. The lists of domains may be read later.
+    @Test func aSearchEndsWithoutAnAnswer() throws {
+        let failure = ServiceDiscoveryError(.lookupFailed)
+        let (engine, other) = (ScriptedEngine(), ScriptedEngine())
+        let feed = try ServiceBrowser(try ServiceType("_http._tcp"), engine: DiscoveryEngine(engine)).start()
+        let domains = try ServiceDomainBrowser(.browsing, engine: DiscoveryEngine(other)).start()
+        #expect(engine.running.count == 1 && other.running.count == 3)
+        for engine in [engine, other] { engine.report(.unanswered(failure)) }
+        #expect(throws: failure) { try feed.next() }
+        #expect(try feed.next() == nil && engine.running.isEmpty)
+        #expect(try domains.tryNext()?.value == .local && domains.tryNext() == nil && other.running.count == 3)
+        let list = try #require(DNSName("lb._dns-sd._udp.local"))
+        other.set([DNSRecord(list, timeToLive: 9, .ptr(DNSName("example.org")!))])
+        #expect(try domains.tryNext()?.value.description == "example.org.")
+    }
+
     @Test func aFeedListsTheNamesThatItSkips() throws {
         let engine = ScriptedEngine()
         let services = try ServiceBrowser(ServiceType("_http._tcp"), engine: DiscoveryEngine(engine)).start()
