@@ -2,7 +2,7 @@ internal import EventLoops
 public import StreamKit
 
 #if Tracing
-public import Tracing
+internal import Tracing
 #endif
 
 /// A server of HTTP/1.1 and HTTP/2: it reads requests from the connections that it accepts, and a handler responds to each.
