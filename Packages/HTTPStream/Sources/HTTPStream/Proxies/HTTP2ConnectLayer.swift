@@ -68,13 +68,7 @@ final class HTTP2ConnectLayer: StreamTransport {
         }
     }
 
-    func peek() throws(StreamError) -> Attempt {
-        var nothing: [UInt8] = []
-        var span = nothing.mutableSpan
-        var memory = span.mutableBytes
-        let attempt = try tryRead(into: &memory)
-        return if case .moved = attempt { .moved(1) } else { attempt }
-    }
+    func peek() throws(StreamError) -> Attempt { try peekByReading() }
 
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         try withCore { (core, share) throws(StreamError) in
@@ -126,11 +120,12 @@ final class HTTP2ConnectLayer: StreamTransport {
     }
 
     func close() {
-        timer.withLock { $0?.cancel() }
         let lingers = try? withCore { (core, _) throws(StreamError) in
             let lingers = core.close(now: .now)
             return try core.write(to: lower) == nil && lingers
         }
+        // Set by the call above, it would read beside the lingering connection.
+        timer.withLock { $0?.cancel() }
         if lingers == true { linger() } else { lower.close() }
     }
 

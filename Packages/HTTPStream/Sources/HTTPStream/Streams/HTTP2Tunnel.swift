@@ -54,13 +54,7 @@ final class HTTP2Tunnel: StreamTransport {
         }
     }
 
-    func peek() throws(StreamError) -> Attempt {
-        var nothing: [UInt8] = []
-        var span = nothing.mutableSpan
-        var memory = span.mutableBytes
-        let attempt = try tryRead(into: &memory)
-        return if case .moved = attempt { .moved(1) } else { attempt }
-    }
+    func peek() throws(StreamError) -> Attempt { try peekByReading() }
 
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         try end.send(bytes, endsHere: false).map { .moved($0) } ?? .wouldBlock(.writable)
@@ -88,5 +82,16 @@ final class HTTP2Tunnel: StreamTransport {
         case StreamProperty<SocketAddress>.remoteAddress.name: end.pair[.remoteAddress]
         default: nil
         }
+    }
+}
+
+extension StreamTransport {
+    /// The result of ``peek()`` for a transport whose ``tryRead(into:)`` takes no memory, and then tells whether there are bytes.
+    func peekByReading() throws(StreamError) -> Attempt {
+        var nothing: [UInt8] = []
+        var span = nothing.mutableSpan
+        var memory = span.mutableBytes
+        let attempt = try tryRead(into: &memory)
+        return if case .moved = attempt { .moved(1) } else { attempt }
     }
 }
