@@ -95,6 +95,73 @@ import Testing
         }
     }
 
+    @Test("httpx: loads at once, a body both ways and a connection that is used again", arguments: [false, true])
+    func httpx(isSecure: Bool) async throws {
+        let script = """
+            import asyncio, ssl, sys, httpx
+
+            async def main(url, root):
+                verify = ssl.create_default_context(cafile=root)
+                async with httpx.AsyncClient(http1=False, http2=True, verify=verify, trust_env=False) as client:
+                    loads = [client.get(f"{url}/{number * 100}") for number in range(50)]
+                    responses = await asyncio.gather(*loads)
+                    lengths = [len(response.content) for response in responses]
+                    print({response.http_version for response in responses}, lengths == [n * 100 for n in range(50)])
+                    body = bytes(range(256)) * 4000
+                    print((await client.post(url + "/", content=body)).content == body)
+                    print((await client.get(url + "/5", headers={"X-Empty": ""})).text)
+
+            asyncio.run(main(*sys.argv[1:]))
+            """
+        try await serving(isSecure: isSecure) { url, root in
+            let program = Program("python3", package: "python3-httpx", in: "/usr/bin")
+            let result = try await Command(program, ["-c", script, url, root]).run()
+            #expect(result.text == "{'HTTP/2'} True\nTrue\nxxxxx\n", "\(result.text)\(result.errors)")
+        }
+    }
+
+    @Test("node: loads at once, a body both ways with trailers, a cancelled request", arguments: [false, true])
+    func node(isSecure: Bool) async throws {
+        let script = """
+            const http2 = require("http2"), fs = require("fs")
+            const [url, root] = process.argv.slice(1)
+            const client = http2.connect(url, { ca: fs.readFileSync(root) })
+            client.on("error", error => console.log("session", error.message))
+            function load(fields, body) {
+                return new Promise((resolve, reject) => {
+                    const stream = client.request(fields, { endStream: body === undefined })
+                    const pieces = []
+                    let status, trailers
+                    stream.on("response", fields => status = fields[":status"])
+                    stream.on("trailers", fields => trailers = fields["x-sum"])
+                    stream.on("data", piece => pieces.push(piece))
+                    stream.on("end", () => resolve({ status, trailers, body: Buffer.concat(pieces) }))
+                    stream.on("error", reject)
+                    if (body !== undefined) stream.end(body)
+                })
+            }
+            async function main() {
+                const loads = Array.from({ length: 50 }, (_, number) => load({ ":path": `/${number * 100}` }))
+                const lengths = (await Promise.all(loads)).map(result => result.body.length)
+                console.log(lengths.every((length, number) => length === number * 100))
+                const cancelled = client.request({ ":path": "/10000000" })
+                cancelled.on("data", () => cancelled.close(http2.constants.NGHTTP2_CANCEL))
+                await new Promise(resolve => cancelled.on("close", resolve))
+                console.log("cancelled with", cancelled.rstCode)
+                const body = Buffer.alloc(1000000, "node")
+                const echo = await load({ ":path": "/", ":method": "POST" }, body)
+                console.log(echo.status, echo.trailers, echo.body.equals(body))
+                client.close()
+            }
+            main().catch(error => console.log(error))
+            """
+        try await serving(isSecure: isSecure) { url, root in
+            let program = Program("node", package: "nodejs", in: "/usr/bin")
+            let result = try await Command(program, ["-e", script, url, root]).run()
+            #expect(result.text == "true\ncancelled with 8\n200 known true\n", "\(result.text)\(result.errors)")
+        }
+    }
+
     @Test("a proxy that puts the requests of its clients on connections of HTTP/2 to the server") func nghttpx()
         async throws
     {
