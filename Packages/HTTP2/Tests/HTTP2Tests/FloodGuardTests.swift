@@ -115,6 +115,8 @@ struct FloodGuardTests {
         ("pings", Wire.frames { $0.appendPing(1, isAcknowledgment: false) }, 1_000),
         ("emptyFrames", Wire.data(1, ""), 100),
         ("smallDataFrames", Wire.data(1, "x"), 10_000),
+        ("windowUpdates", Wire.windowUpdate(0, 1), 10_000),
+        ("windowUpdates", Wire.windowUpdate(1, 1), 10_000),
         ("framesWithoutEffect", Wire.frames { $0.appendPing(1, isAcknowledgment: true) }, 10_000),
         ("framesWithoutEffect", Wire.settingsAcknowledgment, 10_000),
         ("framesWithoutEffect", Wire.frame(.priority, on: 9, [0, 0, 0, 0, 1]), 10_000),
@@ -131,6 +133,20 @@ struct FloodGuardTests {
         let result = try Self.flood(start: Wire.post(1), handler: read) { _ in frame }
         #expect(result.error?.code == .enhanceYourCalm && result.error?.rule == rule)
         #expect(result.count == count)
+    }
+
+    /// A client that gives back the credit of each 256 bytes at once, as it reads them.
+    @Test func creditInSmallPartsIsNoFlood() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface + Wire.get(1))
+        try server.respond(StreamID(1), with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+        let part = Wire.windowUpdate(0, 256) + Wire.windowUpdate(1, 256)
+        for _ in 0..<2_000 {
+            let sent = try server.send([UInt8](repeating: 0, count: 4096), on: StreamID(1), endsHere: false)
+            #expect(sent.isComplete)
+            for _ in 0..<16 { try server.receive(part) }
+            server.didWrite(server.outputCount)
+        }
     }
 
     @Test func aSlowRateIsFine() throws {

@@ -69,6 +69,7 @@ extension HTTP2Connection {
 
 extension HTTP2Connection {
     mutating func receiveWindowUpdate(_ id: StreamID, _ increment: Int64) throws(HTTP2Error) {
+        try floods.countWindowUpdate(now: now)
         if id == .connection {
             guard sendWindow.add(increment) else {
                 throw .connection(.flowControlError, "RFC 9113 §6.9.1", "the window of the connection exceeds 2^31 - 1")

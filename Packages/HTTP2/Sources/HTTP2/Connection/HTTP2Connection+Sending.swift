@@ -360,7 +360,7 @@ extension HTTP2Connection {
         streams[index].didSend(count)
         sendWindow.spend(count)
         if let wait = creditWait { creditWait = wait.afterSending(count) }
-        floods.didCarryData()
+        floods.didSendData(count)
     }
 
     /// Enters a stream in the order of sending, and notes since when it lacks credit.

@@ -7,6 +7,7 @@
 /// | pings | CVE-2019-9512 | ``HTTP2Limits/pings`` |
 /// | empty frames | CVE-2019-9518 | ``HTTP2Limits/emptyFrames`` |
 /// | small DATA frames | CVE-2019-9511 | ``HTTP2Limits/smallDataFrames`` |
+/// | WINDOW_UPDATE of few bytes | CVE-2019-9511 | ``HTTP2Limits/windowUpdates`` |
 /// | frames without effect | CVE-2019-9513 and others | ``HTTP2Limits/framesWithoutEffect`` |
 ///
 /// An exhausted bucket ends the connection with ENHANCE_YOUR_CALM.
@@ -16,6 +17,7 @@ struct FloodGuard: Sendable {
     private var pings: TokenBucket
     private var emptyFrames: TokenBucket
     private var smallData: TokenBucket
+    private var windowUpdates: TokenBucket
     private var framesWithoutEffect: TokenBucket
 
     init(_ limits: HTTP2Limits) {
@@ -24,6 +26,7 @@ struct FloodGuard: Sendable {
         pings = TokenBucket(limits.pings)
         emptyFrames = TokenBucket(limits.emptyFrames)
         smallData = TokenBucket(limits.smallDataFrames)
+        windowUpdates = TokenBucket(limits.windowUpdates)
         framesWithoutEffect = TokenBucket(limits.framesWithoutEffect)
     }
 
@@ -43,6 +46,16 @@ struct FloodGuard: Sendable {
     /// Counts DATA in either direction: a peer that measures round trips sends a PING for each, as long as data flows.
     mutating func didCarryData() {
         pings.putBack()
+    }
+
+    /// Counts DATA with this many bytes of content that this side sends: the peer gives its credit back, for the stream and the connection.
+    mutating func didSendData(_ count: Int) {
+        didCarryData()
+        windowUpdates.putBack(2 * (1 + count / Self.smallDataSize))
+    }
+
+    mutating func countWindowUpdate(now: Duration) throws(HTTP2Error) {
+        if !windowUpdates.take(now: now) { throw Self.flood("windowUpdates", "WINDOW_UPDATE") }
     }
 
     /// Counts a HEADERS, CONTINUATION or DATA frame that carries nothing.

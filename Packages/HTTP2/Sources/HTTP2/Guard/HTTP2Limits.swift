@@ -78,6 +78,10 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// tunnels do not count.
     public var smallDataFrames = HTTP2Rate(burst: 10_000, perSecond: 10_000)
 
+    /// The received WINDOW_UPDATE frames: 10,000 at once and 1,000 a second by default. Each DATA frame that leaves allows two more, and two for
+    /// each 256 bytes in it.
+    public var windowUpdates = HTTP2Rate(burst: 10_000, perSecond: 1_000)
+
     /// The received frames without effect, such as PRIORITY and unknown types: 10,000 at once, 1,000 a second by default.
     public var framesWithoutEffect = HTTP2Rate(burst: 10_000, perSecond: 1_000)
 

@@ -36,9 +36,9 @@ struct TokenBucket: Sendable {
         return true
     }
 
-    /// Puts a token back, up to the burst.
-    mutating func putBack() {
-        add(1_000_000)
+    /// Puts tokens back, up to the burst.
+    mutating func putBack(_ count: Int = 1) {
+        add(Int64(count) * 1_000_000)
     }
 
     private mutating func fill(_ now: Duration) {
