@@ -12,7 +12,8 @@ struct HTTP2ConnectCarrier: ConnectCarrier {
 
     /// - Parameter isAdequate: whether TLS with the proxy may carry HTTP/2 (RFC 9113 §9.2.2); if not, the connection fails.
     init(_ proxy: HTTPProxy, isAdequate: Bool) {
-        connection = HTTP2ConnectConnection(HTTP2ConnectCore(proxy, isAdequate: isAdequate, now: .now))
+        connection = HTTP2ConnectConnection(
+            HTTP2ConnectCore(proxy.hostAndPort, proxy.limits, isAdequate: isAdequate, now: .now))
     }
 
     /// It belongs to the layer.

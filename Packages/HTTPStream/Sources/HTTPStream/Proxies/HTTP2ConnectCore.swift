@@ -34,10 +34,12 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
     /// Whether the end of the bytes to the target has been sent.
     private(set) var hasFinished = false
 
-    /// - Parameter isAdequate: whether TLS may carry HTTP/2; if not, the connection has failed.
-    init(_ proxy: HTTPProxy, isAdequate: Bool, now: Moment) {
-        self.proxy = proxy.hostAndPort
-        var limits = HTTP2Limits(ofClient: proxy.limits)
+    /// - Parameters:
+    ///   - proxy: the host and port of the proxy.
+    ///   - isAdequate: whether TLS may carry HTTP/2; if not, the connection has failed.
+    init(_ proxy: String, _ limits: HTTPLimits, isAdequate: Bool, now: Moment) {
+        self.proxy = proxy
+        var limits = HTTP2Limits(ofClient: limits)
         // The program that uses the tunnel knows how long the target may be silent.
         limits.pingInterval = nil
         machine = HTTP2ClientMachine(limits: limits, now: .zero)

@@ -1,4 +1,3 @@
-internal import EventLoops
 internal import Glibc
 public import HTTPMessage
 internal import StreamKit
@@ -101,45 +100,5 @@ public struct RetryPolicy: Sendable, Hashable {
         case .http: error.code == HTTPErrorNumber.connectionLost.rawValue
         default: false
         }
-    }
-}
-
-extension HTTPSession {
-    /// Sends a request, again if the policy for retries requires it, and returns the stream of the final response.
-    ///
-    /// - Parameter retries: the number of retries of the load so far.
-    func openRetrying(
-        _ request: HTTPRequest, _ body: HTTPBody?, _ options: LoadOptions, _ retries: inout Int
-    ) async throws(StreamError) -> ReadStream {
-        let policy = configuration.retries
-        while true {
-            var load = try SessionLoad(request, body: body, session: self, options)
-            guard policy.permits(request, body), retries < policy.limit else { return try await load.run() }
-            let delay: Duration
-            do throws(StreamError) {
-                let stream = try await load.run()
-                guard let response = stream[.httpResponse],
-                    let pause = policy.delay(
-                        after: response, retries: retries,
-                        now: HTTPDate(secondsSinceEpoch: configuration.time.secondsSinceEpoch),
-                        random: .random(in: 0...1)),
-                    leavesTime(pause, options)
-                else { return stream }
-                await load.discard(stream)
-                delay = pause
-            } catch {
-                guard let pause = policy.delay(after: error, retries: retries, random: .random(in: 0...1)),
-                    leavesTime(pause, options)
-                else { throw error }
-                delay = pause
-            }
-            retries += 1
-            do { try await configuration.time.sleep(for: delay) } catch { throw .cancelled }
-        }
-    }
-
-    /// Whether the time limit of a load has not passed after a pause.
-    func leavesTime(_ pause: Duration, _ options: LoadOptions) -> Bool {
-        options.deadline.map { configuration.time.now + pause < $0 } ?? true
     }
 }

@@ -33,19 +33,15 @@ struct RunningClosure: Hashable, Sendable {
     /// For each closure, those that its loads wait for.
     private static let waits = Locked<[RunningClosure: [RunningClosure]]>([:])
 
-    init(tokensOf memory: BearerMemory) {
-        owner = ObjectIdentifier(memory)
-        space = nil
-    }
-
-    init(promptOf session: HTTPSession, for space: ProtectionSpace) {
-        owner = ObjectIdentifier(session)
+    /// - Parameter space: the protection space whose prompt the closure is; nil for a closure that returns tokens.
+    init(of owner: AnyObject, for space: ProtectionSpace? = nil) {
+        self.owner = ObjectIdentifier(owner)
         self.space = space
     }
 
-    /// Whether the task runs within a closure of a session.
-    static func encloses(_ session: HTTPSession) -> Bool {
-        let owners = [ObjectIdentifier(session)] + (session.bearer.map { [ObjectIdentifier($0)] } ?? [])
+    /// Whether the task runs within a closure of one of these objects.
+    static func encloses(callOf owners: AnyObject?...) -> Bool {
+        let owners = owners.compactMap { $0.map(ObjectIdentifier.init) }
         return enclosing.contains { owners.contains($0.owner) }
     }
 

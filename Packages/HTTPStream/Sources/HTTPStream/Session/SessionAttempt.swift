@@ -150,7 +150,7 @@ struct SessionAttempt {
     func prepareStream(to origin: HTTPOrigin, after redirects: [HTTPResponse]) async throws(StreamError) {
         var permit: Admission.Permit?
         // A load that a closure of the session waits for would otherwise wait for the loads that wait for the closure.
-        if let admission = session.admission, !RunningClosure.encloses(session) {
+        if let admission = session.admission, !RunningClosure.encloses(callOf: session, session.bearer) {
             do throws(WaitError) {
                 permit = try await admission.admit(
                     to: ProtectionSpace(.origin, of: origin), until: options.deadline)

@@ -411,7 +411,7 @@ extension SessionLoad {
         for authentication: HTTPAuthentication, of challenge: HTTPResponse, after failure: HTTPAuthError?,
         besides old: KnownAuthentication?, from proxy: HTTPProxy?
     ) async throws(StreamError) -> KnownAuthentication? {
-        let prompt = RunningClosure(promptOf: session, for: authentication.space)
+        let prompt = RunningClosure(of: session, for: authentication.space)
         guard let wait = prompt.beginWait() else { return nil }
         defer { wait.end() }
         let permit: Admission.Permit
@@ -510,7 +510,7 @@ extension SessionLoad {
             space: authentication.space, method: method, requiresAccountDomain: authentication.requiresAccountDomain,
             url: url, user: user, failure: failure?.code == .weakerScheme ? nil : failure,
             downgrade: objection ?? authentication.objection(to: nil)
-        ).answer(of: prompt, within: RunningClosure(promptOf: session, for: authentication.space), options)
+        ).answer(of: prompt, within: RunningClosure(of: session, for: authentication.space), options)
     }
 
     /// Saves a credential that the server or proxy has accepted and that is not stored yet.

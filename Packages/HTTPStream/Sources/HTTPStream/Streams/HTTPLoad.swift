@@ -12,7 +12,7 @@ internal import StreamKit
 ///
 /// The load decides, and leaves the rest to others: ``Fetch`` (the next request), ``ProxyProgress`` (the route), ``HTTPConnection`` and
 /// ``HTTPCarrier`` (the bytes), ``LoadClock`` (the time limits; its file has the waits). The versions of HTTP that a request may use, and
-/// the search for a connection, are in ConnectionPlan.swift. The version of a carrier matters here only where a connection is shared.
+/// the search for a connection, are in LoadConnections.swift. The version of a carrier matters here only where a connection is shared.
 struct HTTPLoad: ~Copyable, Sendable {
     /// Constant once the load has begun, except ``StreamProperty/writeTimeout``.
     var settings: LoadSettings

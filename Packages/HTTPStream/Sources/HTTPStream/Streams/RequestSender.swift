@@ -17,13 +17,6 @@ protocol RequestOutput {
     func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool
 }
 
-/// For tests. Loads send through an ``ExchangeOutput``.
-extension WriteStream: RequestOutput {
-    @inline(__always)
-    func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? { try tryWrite(bytes) }
-    func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool { try tryFlush() }
-}
-
 /// Sends one request over one connection: the head, then the body, as far as possible without waiting.
 struct RequestSender: ~Copyable, Sendable {
     /// The outcome of a step.

@@ -123,3 +123,8 @@ import Testing
         try await running.value
     }
 }
+
+extension WriteStream: RequestOutput {
+    func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? { try tryWrite(bytes) }
+    func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool { try tryFlush() }
+}
