@@ -45,6 +45,7 @@ let package = Package(
                 "BenchmarkRows", "CMeasure",
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "FTPStream", package: "FTPStream"),
+                .product(name: "HTTP2", package: "HTTP2"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
                 .product(name: "HostResolver", package: "HostResolver"),
                 .product(name: "NetKit", package: "NetKit"),

@@ -45,6 +45,7 @@ FOUNDATION = "bench-foundation"
 NIO = "bench-nio"
 NIO_TLS = "bench-nio-tls"
 AHC = "bench-ahc"
+HUMMINGBIRD = "bench-hummingbird"
 NGHTTP2 = "bench-nghttp2"
 OURS_HTTP2 = "netkit-bench-http2"
 LFTP = "lftp"
@@ -60,6 +61,7 @@ SCALE = "port={hold} echo={echo} connections={size}"
 HTTP = "port={http} path=/1024 count={size}"
 HTTP_URL = "url=http://127.0.0.1:{http}/1024 ca={ca} count={size}"
 DIGEST_URL = "url=http://127.0.0.1:{digest}/%s/1024 ca={ca} count={size} user=bench password=open%%20sesame"
+SERVING = "certificate={certificate} key={key} load-cpu={server-cpu} count={size}"
 TLS_READ = "port={https} path={file} ca={ca}"
 TLS_READ_URL = "url=https://localhost:{https}{file} ca={ca}"
 HTTP2 = "port={http2} path=/1024 ca={ca} count={size}"
@@ -395,6 +397,7 @@ GROUPS = (
         instruction_sizes=(200, 1_000),
         variants=(
             Variant("C libnghttp2", NGHTTP2, "requests", HTTP2 + " connections=1"),
+            Variant("Swift machine and TLS", OURS, "bare-secure-requests", HTTP2_URL + " connections=1"),
             Variant("libcurl", LIBCURL, "requests-http2", HTTP2_URL),
             Variant("AHC", AHC, "requests-http2", HTTP2_URL + " connections=1", share=1 / 4),
             Variant("ours, HTTP/1.1", OURS, "secure-requests", HTTPS_URL + " versions=http1"),
@@ -409,6 +412,7 @@ GROUPS = (
         placement="split", instruction_sizes=(10 * many, 40 * many),
         variants=(
             Variant("C libnghttp2", NGHTTP2, "requests", f"{HTTP2} connections={many}"),
+            Variant("Swift machine and TLS", OURS, "bare-secure-requests", f"{HTTP2_URL} connections={many}"),
             Variant("libcurl multi", LIBCURL, "requests-many-http2", f"{HTTP2_URL} connections={many}", share=1 / 2),
             Variant("AHC", AHC, "requests-http2", f"{HTTP2_URL} connections={many}", share=1 / 4),
             Variant(f"ours, HTTP/1.1, {many} connections", OURS, "secure-requests-async",
@@ -429,6 +433,15 @@ GROUPS = (
                 "cpu <= 1.05 x C libnghttp2", "cpu <= 0.95 x libcurl", "cpu <= 0.36 x AHC async")),
             Variant("ours, async", OURS, "secure-read-async", HTTP2_READ_URL + " count=1 versions=http2", goals=(
                 "cpu <= 1.05 x C libnghttp2",)),
+        ),
+    ),
+    Group(
+        "12j", "server: h2load asks for 1 KiB over TLS and HTTP/2, 32 at once on each of 4 connections", "request", 100_000, 20_000,
+        placement="split",
+        variants=(
+            Variant("nginx", NGHTTP2, "load", "port={http2} process={http2-worker} load-cpu={client-cpu} count={size}"),
+            Variant("Hummingbird", HUMMINGBIRD, "secure-serving", SERVING, share=1 / 2),
+            Variant("ours", OURS, "secure-serving", SERVING, goals=("cpu <= 1.60 x nginx", "cpu <= 0.40 x Hummingbird")),
         ),
     ),
     # HTTP/2 without sockets

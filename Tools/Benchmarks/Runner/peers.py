@@ -116,6 +116,11 @@ class Placeholders(dict):
                 "http": lambda: peers.web().http_port,
                 "https": lambda: peers.web().https_port,
                 "http2": lambda: peers.web().http2_port,
+                "http2-worker": lambda: peers.web().worker(),
+                "certificate": lambda: peers.certificates().with_name("server.pem"),
+                "key": lambda: peers.certificates().with_name("server.key"),
+                "client-cpu": lambda: peers.client_cpu,
+                "server-cpu": lambda: peers.server_cpu,
                 "file": lambda: peers.web().file(size),
                 "digest": lambda: peers.digest().port,
                 "ftp": lambda: peers.ftp().port,
@@ -183,12 +188,16 @@ class WebServer:
             root=self.root, http_port=self.http_port, https_port=self.https_port, http2_port=self.http2_port,
             user="user root;" if os.geteuid() == 0 else ""))
         log = self.root / "nginx.log"
-        process = peers.spawn(
+        self.process = peers.spawn(
             [*WITH_RUNNER, nginx_path(), "-p", str(self.root), "-e", str(log), "-c", str(configuration)],
             peers.server_cpu, stderr=subprocess.DEVNULL)
         while not answers(self.https_port):
-            if process.poll() is not None:
+            if self.process.poll() is not None:
                 raise Unavailable(f"nginx did not start: {log.read_text().strip()}")
+
+    def worker(self):
+        """The process that serves."""
+        return Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()[0]
 
     def file(self, size):
         path = self.root / "www" / str(size)

@@ -10,7 +10,7 @@ from pathlib import Path
 from peers import Unavailable
 
 ROOT = Path(__file__).resolve().parent.parent
-RIVALS = {"bench-nio", "bench-nio-tls", "bench-ahc"}
+RIVALS = {"bench-nio", "bench-nio-tls", "bench-ahc", "bench-hummingbird"}
 
 
 class Programs:

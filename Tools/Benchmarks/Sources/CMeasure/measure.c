@@ -17,6 +17,10 @@ static char **argument_words;
 
 static struct timespec begin_wall;
 static struct rusage begin_usage;
+static struct timespec begin_cpu;
+
+static int measures_other_process;
+static clockid_t cpu_clock;
 
 static char notes[8][64];
 static int note_count;
@@ -25,8 +29,19 @@ static double timeval_seconds(struct timeval later, struct timeval earlier) {
     return (double)(later.tv_sec - earlier.tv_sec) + (double)(later.tv_usec - earlier.tv_usec) * 1e-6;
 }
 
+static double timespec_seconds(struct timespec later, struct timespec earlier) {
+    return (double)(later.tv_sec - earlier.tv_sec) + (double)(later.tv_nsec - earlier.tv_nsec) * 1e-9;
+}
+
+void measure_process(int process) {
+    errno = clock_getcpuclockid(process, &cpu_clock);
+    if (errno != 0) measure_fail("clock_getcpuclockid");
+    measures_other_process = 1;
+}
+
 void measure_begin(void) {
     getrusage(RUSAGE_SELF, &begin_usage);
+    if (measures_other_process) clock_gettime(cpu_clock, &begin_cpu);
     clock_gettime(CLOCK_MONOTONIC, &begin_wall);
 }
 
@@ -39,10 +54,16 @@ void measure_end(double operations, double bytes) {
     struct rusage usage;
     clock_gettime(CLOCK_MONOTONIC, &wall);
     getrusage(RUSAGE_SELF, &usage);
+    double user = timeval_seconds(usage.ru_utime, begin_usage.ru_utime);
+    double system = timeval_seconds(usage.ru_stime, begin_usage.ru_stime);
+    if (measures_other_process) {
+        struct timespec cpu;
+        clock_gettime(cpu_clock, &cpu);
+        user = timespec_seconds(cpu, begin_cpu);
+        system = 0;
+    }
     printf("{\"wall\":%.9f,\"user\":%.6f,\"system\":%.6f,\"operations\":%.0f,\"bytes\":%.0f",
-           (double)(wall.tv_sec - begin_wall.tv_sec) + (double)(wall.tv_nsec - begin_wall.tv_nsec) * 1e-9,
-           timeval_seconds(usage.ru_utime, begin_usage.ru_utime), timeval_seconds(usage.ru_stime, begin_usage.ru_stime),
-           operations, bytes);
+           timespec_seconds(wall, begin_wall), user, system, operations, bytes);
     for (int i = 0; i < note_count; i++) fputs(notes[i], stdout);
     puts("}");
     fflush(stdout);

@@ -14,6 +14,7 @@ int main(int count, char **words) {
         {"data", data_row},
         {"requests", requests_row},
         {"read", read_row},
+        {"load", load_row},
         {NULL, NULL},
     };
     return measure_main(count, words, rows);

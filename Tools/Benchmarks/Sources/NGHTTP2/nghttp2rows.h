@@ -15,5 +15,6 @@ void exchange_heads_row(void);
 void data_row(void);
 void requests_row(void);
 void read_row(void);
+void load_row(void);
 
 #endif

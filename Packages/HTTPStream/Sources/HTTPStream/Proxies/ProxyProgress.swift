@@ -55,7 +55,9 @@ final class ProxyProgress: @unchecked Sendable {
     ) throws(StreamError) -> ConnectionPlan {
         var properties = try connectionProperties(of: request, at: url, to: origin, settings)
         if !origin.isSecure, !settings.options.followsRedirects, properties[.tls] != nil { throw .tlsNeverUsed }
-        if let tls = properties[.tls] { properties[.tls] = settings.options.crossOrigin.tls(tls, at: standing) }
+        if standing != .named, let tls = properties[.tls] {
+            properties[.tls] = settings.options.crossOrigin.tls(tls, at: standing)
+        }
         if candidates.isEmpty, let routes = properties[.proxies], !routes.isEmpty {
             candidates = HTTPRoute.all(to: origin, through: routes, inTunnels: settings.offersSwitch)[...]
         }

@@ -214,9 +214,10 @@ extension HTTPSession.Configuration {
         }
         options.followsRedirects = false
         if standing != .named { options.host = nil }
-        if let tls = options.connection[.tls] {
-            let isUsed = url.scheme?.lowercased() == "https"
-            options.connection[.tls] = isUsed ? options.crossOrigin.tls(tls, at: standing) : nil
+        if url.scheme?.lowercased() != "https" {
+            options.connection[.tls] = nil
+        } else if standing != .named, let tls = options.connection[.tls] {
+            options.connection[.tls] = options.crossOrigin.tls(tls, at: standing)
         }
         if let settings { options.proxySettings = try settings.get() }
         if case .routes(let choose) = proxies, case let routes = try choose(url), !routes.isEmpty {

@@ -20,6 +20,8 @@ final class HTTP1Link: @unchecked Sendable {
     @exclusivity(unchecked) private(set) var lastRead = Moment.now
     /// Whether the last read emptied the socket; known for plain TCP only.
     @exclusivity(unchecked) var isDrained = false
+    /// What TLS has agreed on. Requires that the connection is open.
+    private(set) lazy var security = ConnectionSecurity(of: pair)
 
     init(_ pair: StreamPair, isPlain: Bool, limits: HTTPLimits) {
         self.pair = pair

@@ -82,11 +82,6 @@ extension HTTP2ClientCore {
     /// Whether the server accepts requests for other protocols (RFC 8441 §3); nil before its SETTINGS.
     var acceptsConnectProtocol: Bool? { machine.peerSettings.isConnectProtocolEnabled }
 
-    /// As ``drain(now:)``, unless a pool keeps the connection.
-    mutating func drainUnlessPooled(now: Moment) {
-        if idleTime == nil { drain(now: now) }
-    }
-
     mutating func drain(now: Moment) {
         guard isOpen else { return }
         phase = .draining

@@ -16,6 +16,9 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     /// The number of the connection among those of the process, for reports.
     private let number = HTTP2ClientLink.lastNumber.add(1, ordering: .relaxed).newValue
     let key: HTTPConnectionKey
+    let security: ConnectionSecurity?
+    /// Whether a pool keeps the connection for further requests.
+    private let isPooled: Bool
     /// The limits of responses.
     let limits: HTTPLimits
     /// Called once, without the lock, when the link takes no further requests.
@@ -32,11 +35,13 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
         silenceLimit: Duration, onDraining: @escaping @Sendable (HTTP2ClientLink) -> Void
     ) {
         self.key = key
+        security = ConnectionSecurity(of: pair)
+        isPooled = idleTime != nil
         self.limits = limits
         self.onDraining = onDraining
         super.init(
             pair, HTTP2ClientCore(limits: limits, idleTime: idleTime, silenceLimit: silenceLimit, now: .now))
-        if pair[.tlsInformation]?.isAdequateForHTTP2 == false {
+        if security?.information.isAdequateForHTTP2 == false {
             changeCore { $0.abort(.inadequateSecurity, now: .now) }
         }
     }
@@ -61,7 +66,7 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     func drain() { changeCore { $0.drain(now: .now) } }
 
     /// As ``drain()``, unless a pool keeps the connection.
-    func drainUnlessPooled() { changeCore { $0.drainUnlessPooled(now: .now) } }
+    func drainUnlessPooled() { if !isPooled { drain() } }
 
     // MARK: Requests
 

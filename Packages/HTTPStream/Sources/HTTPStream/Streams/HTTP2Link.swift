@@ -192,7 +192,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     /// Writes the output, as far as the connection accepts it.
     private func write(_ state: inout State) {
-        if state.writeFailure != nil { return }
+        if !state.hasOutput { return }
         do throws(StreamError) {
             while state.core.outputCount > 0 {
                 let count = try state.core.withOutput { (bytes) throws(StreamError) in try pair.output.tryWrite(bytes) }

@@ -53,6 +53,15 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
         self.isReused = isReused
     }
 
+    /// What TLS has agreed on with the origin; nil for another connection. Requires that the connection is open.
+    var security: ConnectionSecurity? {
+        if !isSecure { return nil }
+        return switch line {
+        case .http1(let link): link.security
+        case .http2(let link): link.security
+        }
+    }
+
     func close() { pair.close() }
 
     /// Whether the connection can carry another request; see ``HTTP1Link/isIdle(_:trusting:)``.
@@ -63,6 +72,20 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
     /// Releases memory that the last request has taken.
     func shrink() {
         if case .http1(let link) = line { link.buffer.shrink() }
+    }
+}
+
+/// What TLS has agreed on for a connection. Loads keep it when they give up the connection.
+final class ConnectionSecurity: Sendable {
+    let information: TLSInformation
+    /// The channel binding (RFC 5929).
+    let binding: [UInt8]?
+
+    /// Returns nil without TLS.
+    init?(of pair: StreamPair) {
+        guard let information = pair[.tlsInformation] else { return nil }
+        self.information = information
+        binding = pair[.serverEndPointBinding]
     }
 }
 
@@ -127,8 +150,8 @@ struct HTTPConnectionKey: Hashable, Sendable {
     /// Whether the connection leads over plain TCP directly to the origin.
     var isPlain: Bool { options == nil && !origin.isSecure }
 
-    /// The caller's TLS configuration.
-    var tls: TLSConfiguration? { options?.tls }
+    /// The protocols that the caller offers by ALPN, instead of those of the versions of HTTP.
+    var applicationProtocols: [String] { options?.applicationProtocols ?? [] }
 
     /// The endpoint that replaces the host of the origin; nil for the host itself.
     var endpoint: HTTPEndpoint? { options?.endpoint }
@@ -148,7 +171,7 @@ struct HTTPConnectionKey: Hashable, Sendable {
 extension HTTPConnectionKey {
     /// The options that differ from the default. A class, because it is kept in several objects and a TLS configuration is large.
     private final class Options: Equatable, Sendable {
-        let tls: TLSConfiguration?
+        let applicationProtocols: [String]
         let proxies: [ProxyRoute]
         let endpoint: HTTPEndpoint?
         private let shape: ConnectionShape
@@ -157,7 +180,7 @@ extension HTTPConnectionKey {
         init?(_ properties: StreamProperties, endpoint: HTTPEndpoint?, isSecure: Bool) {
             var properties = properties
             if !isSecure { properties[.tls] = nil }  // the scheme decides about TLS
-            tls = properties[.tls]
+            applicationProtocols = properties[.tls]?.applicationProtocols ?? []
             proxies = properties[.proxies] ?? []
             if !proxies.isEmpty { properties[.socksProxy] = nil }  // proxies take precedence
             shape = ConnectionShape(of: properties, in: StreamKind.http.properties)

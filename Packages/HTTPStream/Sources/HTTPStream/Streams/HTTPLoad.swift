@@ -112,9 +112,8 @@ extension HTTPLoad {
     private mutating func decide(mayReuse: Bool) throws(StreamError) -> Interest? {
         guard let url = fetch.url else { throw .badURL("the request has none.") }
         let isDirect = settings.isDirect
-        if !isDirect,
-            try ensureExtras().ensureProxies().awaitsDecision(on: url, to: fetch.origin(), settings, loop: loop)
-        {
+        let known = isDirect ? nil : try fetch.origin()
+        if let known, try ensureExtras().ensureProxies().awaitsDecision(on: url, to: known, settings, loop: loop) {
             return clock.wait(for: .decision)
         }
         let now = Moment.now
@@ -127,7 +126,7 @@ extension HTTPLoad {
             try carry(over: idle, host: nil, since: now)
             return nil
         }
-        let origin = try fetch.origin()
+        let origin = if let known { known } else { try fetch.origin() }
         if isDirect, origin.isFTP { throw .ftpNeedsProxy }
         let plan =
             isDirect
@@ -486,9 +485,7 @@ extension HTTPLoad {
     /// Keeps what a connection tells, because the load gives it up.
     private mutating func giveUp(_ connection: HTTPConnection) {
         proxies?.recordTunnel(of: connection.pair)
-        if connection.isSecure, let information = connection.pair[.tlsInformation] {
-            ensureExtras().keep(information, binding: connection.pair[.serverEndPointBinding])
-        }
+        if let security = connection.security { ensureExtras().security = security }
         log.endConnection()
     }
 

@@ -141,13 +141,6 @@ public struct HTTPOptions: Sendable {
         return options
     }()
 
-    /// The same options without properties of the connection.
-    var withoutConnection: HTTPOptions {
-        var options = self
-        options.connection = StreamProperties()
-        return options
-    }
-
     /// The options as properties.
     static let table = StreamOptionTable(
         "HTTPStream", defaults: HTTPOptions(),

@@ -61,7 +61,7 @@ extension LoadSettings {
             if options.versions == .http2 { throw .http2NotPossible(reason) }
             return .http1
         }
-        let offered = key.tls?.applicationProtocols ?? []
+        let offered = key.applicationProtocols
         if offered.isEmpty { return key.origin.isSecure || options.versions == .http2 ? options.versions : .http1 }
         guard offered.contains(HTTPVersions.http2Protocol) else { return .http1 }
         return offered.contains(HTTPVersions.http1Protocol) ? .automatic : .http2
@@ -160,9 +160,10 @@ extension LoadSettings {
         var properties = plan?.properties ?? StreamProperties()
         let route = plan?.route ?? HTTPRoute()
         properties[.proxies] = route.routes
+        let ownTLS = properties[.tls]
         properties[.tls] = proxyTLS
         if key.origin.isSecure {
-            var tls = key.tls ?? TLSConfiguration()
+            var tls = ownTLS ?? TLSConfiguration()
             if versions == .http1 { tls.applicationProtocols.removeAll { $0 == HTTPVersions.http2Protocol } }
             if tls.applicationProtocols.isEmpty { tls.applicationProtocols = versions.applicationProtocols }
             properties[.tls] = tls

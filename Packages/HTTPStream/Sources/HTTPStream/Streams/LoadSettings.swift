@@ -1,5 +1,5 @@
 internal import HTTPMessage
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// What a session adds to the options of a load. A separate object, because streams without a session have none of it.
 final class SessionSettings: Sendable {
@@ -56,6 +56,22 @@ struct LoadSettings: Sendable {
     init(_ options: HTTPOptions) {
         shared = SharedOptions(options)
         pool = options.pool
+    }
+
+    /// Checks options. The second result are the properties in ``HTTPOptions/connection`` that have to be set at the stream, since some are
+    /// its own.
+    static func checked(
+        _ options: HTTPOptions
+    ) throws(StreamError) -> (settings: LoadSettings, others: StreamProperties) {
+        try HTTPOptions.table.check(options)
+        if options.connection.isEmpty { return (LoadSettings(options), StreamProperties()) }
+        if let label = HTTPOptions.table.label(in: options.connection) {
+            throw .misplaced("connection[.http(\\.\(label))]", instead: "HTTPOptions.\(label)")
+        }
+        var options = options
+        let others: StreamProperties
+        (options.connection, others) = options.connection.split(by: StreamKind.http.properties)
+        return (LoadSettings(options), others)
     }
 
     /// The options, apart from the ``pool``.

@@ -287,19 +287,12 @@ final class LoadExtras: @unchecked Sendable {
     private(set) var proxies: ProxyProgress?
     /// The interim responses that preceded the final one.
     var interim: [HTTPResponse] = []
-    /// The TLS parameters of the last connection that the load has given up.
-    private(set) var tls: TLSInformation?
-    /// The channel binding of that connection.
-    private(set) var binding: [UInt8]?
+    /// What TLS has agreed on for the last connection that the load has given up.
+    var security: ConnectionSecurity?
     /// The failure of the body that a look at it has found, for the next read.
     var bodyFailure: StreamError?
     /// What the load knows about the versions of HTTP that its servers speak.
     var versions = VersionMemory()
-
-    func keep(_ tls: TLSInformation, binding: [UInt8]?) {
-        self.tls = tls
-        self.binding = binding
-    }
 
     func ensureProxies() -> ProxyProgress {
         let made = proxies ?? ProxyProgress()

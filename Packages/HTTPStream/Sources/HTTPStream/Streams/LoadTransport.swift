@@ -437,10 +437,10 @@ extension LoadTransport {
             case StreamProperty<ConnectionReport>.report.name:
                 load.log.report(load.state.response, load.fetch, load.state.carrier?.streamPlace)
             case StreamProperty<TLSInformation>.tlsInformation.name:
-                load.state.pairToOrigin?[.tlsInformation] ?? load.extras?.tls
+                load.state.pairToOrigin?[.tlsInformation] ?? load.extras?.security?.information
             case StreamProperty<Bool>.urlDemandsTLS.name: load.fetch.url?.scheme?.lowercased() == "https"
             case StreamProperty<[UInt8]>.serverEndPointBinding.name:
-                load.state.pairToOrigin?[.serverEndPointBinding] ?? load.extras?.binding
+                load.state.pairToOrigin?[.serverEndPointBinding] ?? load.extras?.security?.binding
             default: load.settings.value(named: name)
             }
         }

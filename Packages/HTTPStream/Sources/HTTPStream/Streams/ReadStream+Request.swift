@@ -63,30 +63,20 @@ extension ReadStream {
     public convenience init(
         request: HTTPRequest, body: HTTPBody? = nil, options: HTTPOptions, loop: EventLoop = .shared
     ) throws(StreamError) {
-        self.init(
-            transport: LoadTransport(
-                consume request, body: consume body, LoadSettings(options.withoutConnection), loop: loop))
-        try check(options)
+        let (settings, others) = try LoadSettings.checked(options)
+        self.init(transport: LoadTransport(consume request, body: consume body, settings, loop: loop))
+        try set(others)
     }
 
     /// Makes a stream and its transport, whose body is set later.
     static func loading(
         _ request: HTTPRequest, _ options: HTTPOptions, loop: EventLoop
     ) throws(StreamError) -> (ReadStream, LoadTransport) {
-        let transport = LoadTransport(request, body: nil, LoadSettings(options.withoutConnection), loop: loop)
+        let (settings, others) = try LoadSettings.checked(options)
+        let transport = LoadTransport(request, body: nil, settings, loop: loop)
         let stream = ReadStream(transport: transport)
-        try stream.check(options)
+        try stream.set(others)
         return (stream, transport)
-    }
-
-    /// Checks the options, and sets the properties of the connection, of which some are the stream's own.
-    private func check(_ options: HTTPOptions) throws(StreamError) {
-        try HTTPOptions.table.check(options)
-        if options.connection.isEmpty { return }
-        if let label = HTTPOptions.table.label(in: options.connection) {
-            throw .misplaced("connection[.http(\\.\(label))]", instead: "HTTPOptions.\(label)")
-        }
-        try set(options.connection)
     }
 
     /// Makes a stream that reads the body of the response to a GET request for a URL.

@@ -174,7 +174,6 @@ public struct CrossOriginPolicy: Sendable, Hashable {
 
     /// A TLS configuration, reduced for an origin that the application did not name.
     func tls(_ own: TLSConfiguration, at standing: OriginStanding) -> TLSConfiguration {
-        if standing == .named { return own }
         var tls = own
         if !sendsIdentity { tls.identity = nil }
         if !keepsTrust, standing == .other {

@@ -166,6 +166,13 @@ public struct StreamProperties: Sendable {
         for entry in entries { try body(entry.key, entry.value) }
     }
 
+    /// Whether both are known to be copies of one value, whose parts need not be compared.
+    package func isCopy(of other: StreamProperties) -> Bool {
+        entries.withUnsafeBufferPointer { own in
+            other.entries.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress && own.count == $0.count }
+        }
+    }
+
     private func index(of name: String) -> Int? {
         // Not firstIndex(where:), which would copy each value for the closure.
         entries.withUnsafeBufferPointer { entries in

@@ -115,6 +115,7 @@ public struct ConnectionShape: Sendable, Equatable {
 
     // Sorted by name. Values equal to the default of their property are omitted.
     private let parts: [Part]
+    private let properties: StreamProperties
 
     /// Makes the shape of a connection opened with these properties by a stream with this table.
     public init(of properties: StreamProperties, in table: StreamPropertyTable) {
@@ -126,6 +127,7 @@ public struct ConnectionShape: Sendable, Equatable {
         }
         if parts.count > 1 { parts.sort { $0.name < $1.name } }
         self.parts = parts
+        self.properties = properties
     }
 
     /// True if all properties that determine the connection have their defaults.
@@ -134,6 +136,22 @@ public struct ConnectionShape: Sendable, Equatable {
     /// Compares all properties that determine the connection.
     public static func == (left: ConnectionShape, right: ConnectionShape) -> Bool {
         left.parts.count == right.parts.count
-            && zip(left.parts, right.parts).allSatisfy { $0.name == $1.name && $0.row.areEqual($0.value, $1.value) }
+            && (left.properties.isCopy(of: right.properties)
+                || zip(left.parts, right.parts).allSatisfy { $0.name == $1.name && $0.row.areEqual($0.value, $1.value) })
+    }
+}
+
+extension StreamProperties {
+    /// Separates the properties that determine the connection of a stream with this table from all others.
+    ///
+    /// The former are a copy of this value if there are no others: the shapes of such copies need not be compared.
+    @_spi(Packages) public func split(by table: StreamPropertyTable) -> (ofConnection: Self, others: Self) {
+        var (own, others) = (self, StreamProperties())
+        forEach { key, value in
+            if table.role(of: key.name) == .connecting, !key.isAlways, !key.isReadOnly { return }
+            own.set(nil, for: key)
+            others.set(value, for: key)
+        }
+        return (own, others)
     }
 }

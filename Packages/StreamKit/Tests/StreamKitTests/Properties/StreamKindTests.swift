@@ -3,7 +3,7 @@ import Glibc
 import HostResolver
 import Testing
 
-@testable import StreamKit
+@_spi(Packages) @testable import StreamKit
 
 /// A stream refuses the properties that it does not honour.
 @Suite("kinds of streams", .timeLimit(.minutes(5))) struct StreamKindTests {
@@ -281,6 +281,24 @@ import Testing
         var properties = StreamProperties()
         change(&properties)
         return ConnectionShape(of: properties, in: .connection)
+    }
+
+    @Test("what determines a connection is separated from limits, notes and what a stream refuses")
+    func split() {
+        let note = StreamProperty<Int>("Tests.number", access: .beforeOpen)
+        var properties = StreamProperties()
+        properties[.tls] = TLSConfiguration()
+        properties[.sendsAtOnce] = false
+        let (same, none) = properties.split(by: .connection)
+        #expect(same.isCopy(of: properties) && none.isEmpty)
+        properties[.readTimeout] = .seconds(1)
+        properties[.openTimeout] = .seconds(2)
+        properties[note] = 3
+        let (own, others) = properties.split(by: .connection)
+        #expect(!own.isCopy(of: properties) && others[.openTimeout] == .seconds(2))
+        #expect(others[.readTimeout] == .seconds(1) && others[note] == 3 && own[note] == nil && own[.readTimeout] == nil)
+        #expect(own[.sendsAtOnce] == false && own[.tls] != nil && others[.tls] == nil)
+        #expect(ConnectionShape(of: own, in: .connection) == ConnectionShape(of: same, in: .connection))
     }
 
     @Test("every property of a connection changes its shape; limits and opening options do not")

@@ -4,7 +4,7 @@ internal import NetKit
 
 let httpRows = [
     requests, requestsAsync, session, bareRequests, bareRequestsAsync, secureRequests, secureRequestsAsync, secureRead,
-    secureReadAsync,
+    secureReadAsync, secureServing, bareSecureRequests,
 ]
 
 /// The request for the URL from the command line.

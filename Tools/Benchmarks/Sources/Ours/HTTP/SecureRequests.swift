@@ -71,17 +71,14 @@ private struct SecureClient: Sendable {
     let count: Int
     private let request: HTTPRequest
     private let options: HTTPOptions
-    private let tls: TLSConfiguration
     private let version: HTTPVersion
 
     /// - Parameter connections: the most connections of HTTP/1.1.
     init(_ arguments: Arguments, connections: Int = 1) throws {
         count = arguments.number("count")
         request = try makeRequest(arguments)
-        var tls = TLSConfiguration()
-        tls.trust = .only(file: arguments.text("ca"))
-        self.tls = tls
         var options = HTTPOptions()
+        options.tls.trust = .only(file: arguments.text("ca"))
         options.pool = HTTPConnectionPool(limits: .init(perOrigin: connections))
         options.keepsConnection = true
         let isHTTP2 = arguments.text("versions") == "http2"
@@ -92,7 +89,6 @@ private struct SecureClient: Sendable {
 
     func open() throws -> ReadStream {
         let stream = try ReadStream(request: request, options: options)
-        try stream.set(.tls, to: tls)
         try stream.open()
         return stream
     }

@@ -1,0 +1,3 @@
+import BenchmarkRows
+
+Row.main([serveRow])
