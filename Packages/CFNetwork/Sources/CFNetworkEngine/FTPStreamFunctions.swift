@@ -1,16 +1,16 @@
 // The functions of CFFTPStream.h. Their names and documentation are in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
-public import CoreFoundation
+package import CoreFoundation
 internal import FTPListing
 internal import FTPStream
 internal import Foundation
 internal import StreamKit
 
 @_cdecl("CFReadStreamCreateWithFTPURL") @implementation
-public func __CFReadStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: CFURL) -> Unmanaged<CFReadStream> {
+package func __CFReadStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: CFURL) -> Unmanaged<CFReadStream> {
     guard let url = URL(string: string(ftpURL)), let stream = try? ReadStream(ftpURL: url) else { return nullable(nil) }
     if stream.kind.honours(.ftp(\.listingCommand)) {
         // CFFTPCreateParsedResourceListing reads every format, and programs that read the lines themselves expect that of LIST.
@@ -20,7 +20,7 @@ public func __CFReadStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: CFUR
 }
 
 @_cdecl("CFWriteStreamCreateWithFTPURL") @implementation
-public func __CFWriteStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: CFURL) -> Unmanaged<CFWriteStream> {
+package func __CFWriteStreamCreateWithFTPURL(_ alloc: CFAllocator?, _ ftpURL: CFURL) -> Unmanaged<CFWriteStream> {
     guard let url = URL(string: string(ftpURL)), let stream = try? WriteStream(ftpURL: url) else {
         return nullable(nil)
     }
@@ -35,7 +35,7 @@ func makeReadStream(_ allocator: CFAllocator?, _ state: ReadStreamState) -> Unma
 }
 
 @_cdecl("CFFTPCreateParsedResourceListing") @implementation
-public func __CFFTPCreateParsedResourceListing(
+package func __CFFTPCreateParsedResourceListing(
     _ alloc: CFAllocator?, _ buffer: UnsafePointer<UInt8>, _ bufferLength: CFIndex,
     _ parsed: UnsafeMutablePointer<Unmanaged<CFDictionary>?>?
 ) -> CFIndex {

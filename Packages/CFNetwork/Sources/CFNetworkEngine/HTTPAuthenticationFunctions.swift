@@ -1,9 +1,9 @@
 // The functions of CFHTTPAuthentication.h. Their names and documentation are in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import CFNetworkC
+package import CFNetworkC
 internal import CFNetworkC.Runtime
-public import CoreFoundation
+package import CoreFoundation
 internal import Foundation
 internal import HTTPAuth
 internal import HTTPMessage
@@ -11,7 +11,7 @@ internal import StreamKit
 
 /// The type identifier of authentication objects.
 @_cdecl("CFHTTPAuthenticationGetTypeID") @implementation
-public func CFHTTPAuthenticationGetTypeID() -> CFTypeID { HTTPAuthenticationState.typeID }
+package func CFHTTPAuthenticationGetTypeID() -> CFTypeID { HTTPAuthenticationState.typeID }
 
 /// The state of an authentication object that has processed all responses.
 private func currentState(of auth: CFHTTPAuthentication) -> HTTPAuthenticationState {
@@ -21,7 +21,7 @@ private func currentState(of auth: CFHTTPAuthentication) -> HTTPAuthenticationSt
 }
 
 @_cdecl("CFHTTPAuthenticationCreateFromResponse") @implementation
-public func __CFHTTPAuthenticationCreateFromResponse(
+package func __CFHTTPAuthenticationCreateFromResponse(
     _ alloc: CFAllocator?, _ response: CFHTTPMessage
 ) -> Unmanaged<CFHTTPAuthentication> {
     let message: HTTPMessageState = state(of: response)
@@ -39,7 +39,7 @@ public func __CFHTTPAuthenticationCreateFromResponse(
 
 /// Returns whether an object can apply credentials.
 @_cdecl("CFHTTPAuthenticationIsValid") @implementation
-public func CFHTTPAuthenticationIsValid(
+package func CFHTTPAuthenticationIsValid(
     _ auth: CFHTTPAuthentication, _ error: UnsafeMutablePointer<CFStreamError>?
 ) -> Bool {
     guard let failure = currentState(of: auth).authentication.error else { return true }
@@ -48,7 +48,7 @@ public func CFHTTPAuthenticationIsValid(
 }
 
 @_cdecl("CFHTTPAuthenticationAppliesToRequest") @implementation
-public func __CFHTTPAuthenticationAppliesToRequest(_ auth: CFHTTPAuthentication, _ request: CFHTTPMessage) -> Bool {
+package func __CFHTTPAuthenticationAppliesToRequest(_ auth: CFHTTPAuthentication, _ request: CFHTTPMessage) -> Bool {
     let message: HTTPMessageState = state(of: request)
     guard let head = message.message.request else { return false }
     let authentication = currentState(of: auth).authentication
@@ -57,12 +57,12 @@ public func __CFHTTPAuthenticationAppliesToRequest(_ auth: CFHTTPAuthentication,
 
 /// Returns whether requests must be sent one at a time.
 @_cdecl("CFHTTPAuthenticationRequiresOrderedRequests") @implementation
-public func CFHTTPAuthenticationRequiresOrderedRequests(_ auth: CFHTTPAuthentication) -> Bool {
+package func CFHTTPAuthenticationRequiresOrderedRequests(_ auth: CFHTTPAuthentication) -> Bool {
     currentState(of: auth).authentication.requiresOrderedRequests
 }
 
 @_cdecl("CFHTTPMessageApplyCredentials") @implementation
-public func __CFHTTPMessageApplyCredentials(
+package func __CFHTTPMessageApplyCredentials(
     _ request: CFHTTPMessage, _ auth: CFHTTPAuthentication, _ username: CFString?, _ password: CFString?,
     _ error: UnsafeMutablePointer<CFStreamError>?
 ) -> Bool {
@@ -73,7 +73,7 @@ public func __CFHTTPMessageApplyCredentials(
 }
 
 @_cdecl("CFHTTPMessageApplyCredentialDictionary") @implementation
-public func __CFHTTPMessageApplyCredentialDictionary(
+package func __CFHTTPMessageApplyCredentialDictionary(
     _ request: CFHTTPMessage, _ auth: CFHTTPAuthentication, _ dict: CFDictionary,
     _ error: UnsafeMutablePointer<CFStreamError>?
 ) -> Bool {
@@ -106,29 +106,29 @@ private func apply(
 }
 
 @_cdecl("CFHTTPAuthenticationCopyRealm") @implementation
-public func __CFHTTPAuthenticationCopyRealm(_ auth: CFHTTPAuthentication) -> Unmanaged<CFString> {
+package func __CFHTTPAuthenticationCopyRealm(_ auth: CFHTTPAuthentication) -> Unmanaged<CFString> {
     cfString(currentState(of: auth).authentication.displayRealm)
 }
 
 @_cdecl("CFHTTPAuthenticationCopyDomains") @implementation
-public func __CFHTTPAuthenticationCopyDomains(_ auth: CFHTTPAuthentication) -> Unmanaged<CFArray> {
+package func __CFHTTPAuthenticationCopyDomains(_ auth: CFHTTPAuthentication) -> Unmanaged<CFArray> {
     cfArray(currentState(of: auth).authentication.domains.compactMap { cfURL($0.absoluteString) })
 }
 
 @_cdecl("CFHTTPAuthenticationCopyMethod") @implementation
-public func __CFHTTPAuthenticationCopyMethod(_ auth: CFHTTPAuthentication) -> Unmanaged<CFString> {
+package func __CFHTTPAuthenticationCopyMethod(_ auth: CFHTTPAuthentication) -> Unmanaged<CFString> {
     nullable(currentState(of: auth).methodName.map { cfString($0) })
 }
 
 /// Returns whether a user name and a password are required.
 @_cdecl("CFHTTPAuthenticationRequiresUserNameAndPassword") @implementation
-public func CFHTTPAuthenticationRequiresUserNameAndPassword(_ auth: CFHTTPAuthentication) -> Bool {
+package func CFHTTPAuthenticationRequiresUserNameAndPassword(_ auth: CFHTTPAuthentication) -> Bool {
     currentState(of: auth).authentication.requiresUserNameAndPassword
 }
 
 /// Returns whether a Windows domain is required.
 @_cdecl("CFHTTPAuthenticationRequiresAccountDomain") @implementation
-public func CFHTTPAuthenticationRequiresAccountDomain(_ auth: CFHTTPAuthentication) -> Bool {
+package func CFHTTPAuthenticationRequiresAccountDomain(_ auth: CFHTTPAuthentication) -> Bool {
     currentState(of: auth).authentication.requiresAccountDomain
 }
 

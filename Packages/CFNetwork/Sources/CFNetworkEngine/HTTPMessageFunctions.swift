@@ -1,13 +1,13 @@
 // The functions of CFHTTPMessage.h. Their names and documentation are in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import CFNetworkC
-public import CoreFoundation
+package import CFNetworkC
+package import CoreFoundation
 internal import HTTPMessage
 
 /// The type identifier of messages.
 @_cdecl("CFHTTPMessageGetTypeID") @implementation
-public func CFHTTPMessageGetTypeID() -> CFTypeID { HTTPMessageState.typeID }
+package func CFHTTPMessageGetTypeID() -> CFTypeID { HTTPMessageState.typeID }
 
 private func makeMessage(_ state: HTTPMessageState?, _ allocator: CFAllocator?) -> Unmanaged<CFHTTPMessage> {
     nullable(state?.makeObject(allocator, HTTPMessageState.typeID))
@@ -16,14 +16,14 @@ private func makeMessage(_ state: HTTPMessageState?, _ allocator: CFAllocator?) 
 private func state(of message: CFHTTPMessage) -> HTTPMessageState { state(of: message, as: HTTPMessageState.self) }
 
 @_cdecl("CFHTTPMessageCreateRequest") @implementation
-public func __CFHTTPMessageCreateRequest(
+package func __CFHTTPMessageCreateRequest(
     _ alloc: CFAllocator?, _ requestMethod: CFString, _ url: CFURL, _ httpVersion: CFString
 ) -> Unmanaged<CFHTTPMessage> {
     makeMessage(HTTPMessageState.request(method: requestMethod, url: url, version: httpVersion), alloc)
 }
 
 @_cdecl("CFHTTPMessageCreateResponse") @implementation
-public func __CFHTTPMessageCreateResponse(
+package func __CFHTTPMessageCreateResponse(
     _ alloc: CFAllocator?, _ statusCode: CFIndex, _ statusDescription: CFString?, _ httpVersion: CFString
 ) -> Unmanaged<CFHTTPMessage> {
     let reason = statusDescription.map { string($0) }
@@ -31,55 +31,55 @@ public func __CFHTTPMessageCreateResponse(
 }
 
 @_cdecl("CFHTTPMessageCreateEmpty") @implementation
-public func __CFHTTPMessageCreateEmpty(_ alloc: CFAllocator?, _ isRequest: Bool) -> Unmanaged<CFHTTPMessage> {
+package func __CFHTTPMessageCreateEmpty(_ alloc: CFAllocator?, _ isRequest: Bool) -> Unmanaged<CFHTTPMessage> {
     makeMessage(HTTPMessageState(AnyHTTPMessage(emptyRequest: isRequest)), alloc)
 }
 
 @_cdecl("CFHTTPMessageCreateCopy") @implementation
-public func __CFHTTPMessageCreateCopy(_ alloc: CFAllocator?, _ message: CFHTTPMessage) -> Unmanaged<CFHTTPMessage> {
+package func __CFHTTPMessageCreateCopy(_ alloc: CFAllocator?, _ message: CFHTTPMessage) -> Unmanaged<CFHTTPMessage> {
     makeMessage(HTTPMessageState(copying: state(of: message)), alloc)
 }
 
 @_cdecl("CFHTTPMessageIsRequest") @implementation
-public func __CFHTTPMessageIsRequest(_ message: CFHTTPMessage) -> Bool { state(of: message).message.isRequest }
+package func __CFHTTPMessageIsRequest(_ message: CFHTTPMessage) -> Bool { state(of: message).message.isRequest }
 
 @_cdecl("CFHTTPMessageCopyVersion") @implementation
-public func __CFHTTPMessageCopyVersion(_ message: CFHTTPMessage) -> Unmanaged<CFString> {
+package func __CFHTTPMessageCopyVersion(_ message: CFHTTPMessage) -> Unmanaged<CFString> {
     cfString((state(of: message).message.version ?? .http11).description)
 }
 
 @_cdecl("CFHTTPMessageCopyBody") @implementation
-public func __CFHTTPMessageCopyBody(_ message: CFHTTPMessage) -> Unmanaged<CFData>? {
+package func __CFHTTPMessageCopyBody(_ message: CFHTTPMessage) -> Unmanaged<CFData>? {
     state(of: message).message.body.map(cfData)
 }
 
 @_cdecl("CFHTTPMessageSetBody") @implementation
-public func __CFHTTPMessageSetBody(_ message: CFHTTPMessage, _ bodyData: CFData) {
+package func __CFHTTPMessageSetBody(_ message: CFHTTPMessage, _ bodyData: CFData) {
     state(of: message).setBody(bytes(bodyData))
 }
 
 @_cdecl("CFHTTPMessageCopyHeaderFieldValue") @implementation
-public func __CFHTTPMessageCopyHeaderFieldValue(
+package func __CFHTTPMessageCopyHeaderFieldValue(
     _ message: CFHTTPMessage, _ headerField: CFString
 ) -> Unmanaged<CFString>? {
     state(of: message).value(string(headerField)).map(cfString)
 }
 
 @_cdecl("CFHTTPMessageCopyAllHeaderFields") @implementation
-public func __CFHTTPMessageCopyAllHeaderFields(_ message: CFHTTPMessage) -> Unmanaged<CFDictionary>? {
+package func __CFHTTPMessageCopyAllHeaderFields(_ message: CFHTTPMessage) -> Unmanaged<CFDictionary>? {
     let state = state(of: message)
     return state.hasHead ? cfDictionary(state.message.fields.dictionary) : nil
 }
 
 @_cdecl("CFHTTPMessageSetHeaderFieldValue") @implementation
-public func __CFHTTPMessageSetHeaderFieldValue(
+package func __CFHTTPMessageSetHeaderFieldValue(
     _ message: CFHTTPMessage, _ headerField: CFString, _ value: CFString?
 ) {
     state(of: message).set(string(headerField), to: value.map { string($0) })
 }
 
 @_cdecl("CFHTTPMessageAppendBytes") @implementation
-public func __CFHTTPMessageAppendBytes(
+package func __CFHTTPMessageAppendBytes(
     _ message: CFHTTPMessage, _ newBytes: UnsafePointer<UInt8>, _ numBytes: CFIndex
 ) -> Bool {
     guard numBytes >= 0 else { return false }
@@ -87,27 +87,27 @@ public func __CFHTTPMessageAppendBytes(
 }
 
 @_cdecl("CFHTTPMessageIsHeaderComplete") @implementation
-public func __CFHTTPMessageIsHeaderComplete(_ message: CFHTTPMessage) -> Bool {
+package func __CFHTTPMessageIsHeaderComplete(_ message: CFHTTPMessage) -> Bool {
     state(of: message).isHeaderComplete
 }
 
 @_cdecl("CFHTTPMessageCopySerializedMessage") @implementation
-public func __CFHTTPMessageCopySerializedMessage(_ message: CFHTTPMessage) -> Unmanaged<CFData>? {
+package func __CFHTTPMessageCopySerializedMessage(_ message: CFHTTPMessage) -> Unmanaged<CFData>? {
     (try? state(of: message).message.serialized()).map(cfData)
 }
 
 @_cdecl("CFHTTPMessageCopyRequestURL") @implementation
-public func __CFHTTPMessageCopyRequestURL(_ request: CFHTTPMessage) -> Unmanaged<CFURL>? {
+package func __CFHTTPMessageCopyRequestURL(_ request: CFHTTPMessage) -> Unmanaged<CFURL>? {
     state(of: request).copyURL()
 }
 
 @_cdecl("CFHTTPMessageCopyRequestMethod") @implementation
-public func __CFHTTPMessageCopyRequestMethod(_ request: CFHTTPMessage) -> Unmanaged<CFString>? {
+package func __CFHTTPMessageCopyRequestMethod(_ request: CFHTTPMessage) -> Unmanaged<CFString>? {
     (state(of: request).message.method?.name).map(cfString)
 }
 
 @_cdecl("CFHTTPMessageAddAuthentication") @implementation
-public func __CFHTTPMessageAddAuthentication(
+package func __CFHTTPMessageAddAuthentication(
     _ request: CFHTTPMessage, _ authenticationFailureResponse: CFHTTPMessage?, _ username: CFString,
     _ password: CFString, _ authenticationScheme: CFString?, _ forProxy: Bool
 ) -> Bool {
@@ -117,11 +117,11 @@ public func __CFHTTPMessageAddAuthentication(
 }
 
 @_cdecl("CFHTTPMessageGetResponseStatusCode") @implementation
-public func __CFHTTPMessageGetResponseStatusCode(_ response: CFHTTPMessage) -> CFIndex {
+package func __CFHTTPMessageGetResponseStatusCode(_ response: CFHTTPMessage) -> CFIndex {
     state(of: response).message.status?.code ?? -1
 }
 
 @_cdecl("CFHTTPMessageCopyResponseStatusLine") @implementation
-public func __CFHTTPMessageCopyResponseStatusLine(_ response: CFHTTPMessage) -> Unmanaged<CFString>? {
+package func __CFHTTPMessageCopyResponseStatusLine(_ response: CFHTTPMessage) -> Unmanaged<CFString>? {
     state(of: response).message.statusLine.map(cfString)
 }

@@ -1,9 +1,9 @@
 // The functions of CFHTTPStream.h. Their names and documentation are in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import CFNetworkC
+package import CFNetworkC
 internal import CFNetworkC.Runtime
-public import CoreFoundation
+package import CoreFoundation
 internal import HTTPMessage
 @_spi(CoreFoundation) internal import HTTPStream
 internal import StreamKit
@@ -28,14 +28,14 @@ private func makeStream(
 }
 
 @_cdecl("CFReadStreamCreateForHTTPRequest") @implementation
-public func __CFReadStreamCreateForHTTPRequest(
+package func __CFReadStreamCreateForHTTPRequest(
     _ alloc: CFAllocator?, _ request: CFHTTPMessage
 ) -> Unmanaged<CFReadStream> {
     makeStream(alloc, request, nil)
 }
 
 @_cdecl("CFReadStreamCreateForStreamedHTTPRequest") @implementation
-public func __CFReadStreamCreateForStreamedHTTPRequest(
+package func __CFReadStreamCreateForStreamedHTTPRequest(
     _ alloc: CFAllocator?, _ requestHeaders: CFHTTPMessage, _ requestBody: CFReadStream
 ) -> Unmanaged<CFReadStream> {
     makeStream(alloc, requestHeaders, requestBody)

@@ -1,9 +1,9 @@
 // The functions of CFNetDiagnostics.h. Their names and documentation are in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import CFNetworkC
+package import CFNetworkC
 internal import CFNetworkC.Runtime
-public import CoreFoundation
+package import CoreFoundation
 internal import EventLoops
 internal import Foundation
 internal import NetDiag
@@ -46,7 +46,7 @@ private func state(of object: CFNetDiagnostic) -> NetDiagnosticState { state(of:
 
 /// Creates a diagnosis of streams.
 @_cdecl("CFNetDiagnosticCreateWithStreams") @implementation
-public func CFNetDiagnosticCreateWithStreams(
+package func CFNetDiagnosticCreateWithStreams(
     _ alloc: CFAllocator?, _ readStream: CFReadStream?, _ writeStream: CFWriteStream?
 ) -> Unmanaged<CFNetDiagnostic> {
     let reader = readStream.flatMap { CFReadStreamCopyProperty($0, StreamState.stateKey) as? ReadStreamState }
@@ -56,25 +56,25 @@ public func CFNetDiagnosticCreateWithStreams(
 }
 
 @_cdecl("CFNetDiagnosticCreateWithURL") @implementation
-public func __CFNetDiagnosticCreateWithURL(_ alloc: CFAllocator?, _ url: CFURL) -> Unmanaged<CFNetDiagnostic> {
+package func __CFNetDiagnosticCreateWithURL(_ alloc: CFAllocator?, _ url: CFURL) -> Unmanaged<CFNetDiagnostic> {
     let state = URL(string: string(url)).flatMap { NetDiagnosticState($0) }
     return nullable(state?.makeObject(alloc, NetDiagnosticState.typeID))
 }
 
 @_cdecl("CFNetDiagnosticSetName") @implementation
-public func __CFNetDiagnosticSetName(_ details: CFNetDiagnostic, _ name: CFString) {
+package func __CFNetDiagnosticSetName(_ details: CFNetDiagnostic, _ name: CFString) {
     state(of: details).setName(string(name))
 }
 
 /// Starts to look for the cause of a problem.
 @_cdecl("CFNetDiagnosticDiagnoseProblemInteractively") @implementation
-public func CFNetDiagnosticDiagnoseProblemInteractively(_ details: CFNetDiagnostic) -> CFNetDiagnosticStatus {
+package func CFNetDiagnosticDiagnoseProblemInteractively(_ details: CFNetDiagnostic) -> CFNetDiagnosticStatus {
     state(of: details).diagnostic.diagnoseInteractively()
     return 0
 }
 
 @_cdecl("CFNetDiagnosticCopyNetworkStatusPassively") @implementation
-public func __CFNetDiagnosticCopyNetworkStatusPassively(
+package func __CFNetDiagnosticCopyNetworkStatusPassively(
     _ details: CFNetDiagnostic, _ description: UnsafeMutablePointer<Unmanaged<CFString>?>?
 ) -> CFNetDiagnosticStatus {
     let status = state(of: details).diagnostic.passiveStatus()

@@ -1,9 +1,9 @@
 // The functions of CFNetServices.h. Their names and documentation are in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import CFNetworkC
-public import CFNetworkC.Runtime
-public import CoreFoundation
+package import CFNetworkC
+package import CFNetworkC.Runtime
+package import CoreFoundation
 internal import Foundation
 internal import NetKit
 internal import ServiceDiscovery
@@ -31,18 +31,18 @@ private func clientInfo(_ context: UnsafeMutablePointer<CFNetServiceClientContex
 
 /// The type identifier of services.
 @_cdecl("CFNetServiceGetTypeID") @implementation
-public func CFNetServiceGetTypeID() -> CFTypeID { NetServiceState.typeID }
+package func CFNetServiceGetTypeID() -> CFTypeID { NetServiceState.typeID }
 
 /// The type identifier of monitors.
 @_cdecl("CFNetServiceMonitorGetTypeID") @implementation
-public func CFNetServiceMonitorGetTypeID() -> CFTypeID { NetServiceMonitorState.typeID }
+package func CFNetServiceMonitorGetTypeID() -> CFTypeID { NetServiceMonitorState.typeID }
 
 /// The type identifier of browsers.
 @_cdecl("CFNetServiceBrowserGetTypeID") @implementation
-public func CFNetServiceBrowserGetTypeID() -> CFTypeID { NetServiceBrowserState.typeID }
+package func CFNetServiceBrowserGetTypeID() -> CFTypeID { NetServiceBrowserState.typeID }
 
 @_cdecl("CFNetServiceCreate") @implementation
-public func __CFNetServiceCreate(
+package func __CFNetServiceCreate(
     _ alloc: CFAllocator?, _ domain: CFString, _ serviceType: CFString, _ name: CFString, _ port: Int32
 ) -> Unmanaged<CFNetService> {
     let facts = NetServiceState.Facts(name: string(name), port: port)
@@ -52,29 +52,29 @@ public func __CFNetServiceCreate(
 
 /// Creates a service with everything that is known of another one.
 @_cdecl("CFNetServiceCreateCopy") @implementation
-public func CFNetServiceCreateCopy(_ alloc: CFAllocator?, _ service: CFNetService) -> Unmanaged<CFNetService> {
+package func CFNetServiceCreateCopy(_ alloc: CFAllocator?, _ service: CFNetService) -> Unmanaged<CFNetService> {
     let state = state(of: service)
     return nullable(NetServiceState.makeService(alloc, domain: state.domain, type: state.type, state.facts))
 }
 
 @_cdecl("CFNetServiceGetDomain") @implementation
-public func __CFNetServiceGetDomain(_ theService: CFNetService) -> Unmanaged<CFString> {
+package func __CFNetServiceGetDomain(_ theService: CFNetService) -> Unmanaged<CFString> {
     .passUnretained(state(of: theService).domainObject)
 }
 
 @_cdecl("CFNetServiceGetType") @implementation
-public func __CFNetServiceGetType(_ theService: CFNetService) -> Unmanaged<CFString> {
+package func __CFNetServiceGetType(_ theService: CFNetService) -> Unmanaged<CFString> {
     .passUnretained(state(of: theService).typeObject)
 }
 
 @_cdecl("CFNetServiceGetName") @implementation
-public func __CFNetServiceGetName(_ theService: CFNetService) -> Unmanaged<CFString> {
+package func __CFNetServiceGetName(_ theService: CFNetService) -> Unmanaged<CFString> {
     state(of: theService).nameObject()
 }
 
 /// Registers a service.
 @_cdecl("CFNetServiceRegisterWithOptions") @implementation
-public func CFNetServiceRegisterWithOptions(
+package func CFNetServiceRegisterWithOptions(
     _ theService: CFNetService, _ options: CFOptionFlags, _ error: UnsafeMutablePointer<CFStreamError>?
 ) -> Bool {
     let noRename = CFNetServiceRegisterFlags.noAutoRename.rawValue
@@ -86,7 +86,7 @@ public func CFNetServiceRegisterWithOptions(
 
 /// Registers a service without options.
 @_cdecl("CFNetServiceRegister") @implementation
-public func CFNetServiceRegister(
+package func CFNetServiceRegister(
     _ theService: CFNetService, _ error: UnsafeMutablePointer<CFStreamError>?
 ) -> Bool {
     CFNetServiceRegisterWithOptions(theService, 0, error)
@@ -94,7 +94,7 @@ public func CFNetServiceRegister(
 
 /// Resolves a service.
 @_cdecl("CFNetServiceResolveWithTimeout") @implementation
-public func CFNetServiceResolveWithTimeout(
+package func CFNetServiceResolveWithTimeout(
     _ theService: CFNetService, _ timeout: CFTimeInterval, _ error: UnsafeMutablePointer<CFStreamError>?
 ) -> Bool {
     run(error) { () throws(ServiceFailure) in try state(of: theService).resolve(within: timeout) }
@@ -102,40 +102,40 @@ public func CFNetServiceResolveWithTimeout(
 
 /// Resolves a service without a timeout.
 @_cdecl("CFNetServiceResolve") @implementation
-public func CFNetServiceResolve(_ theService: CFNetService, _ error: UnsafeMutablePointer<CFStreamError>?) -> Bool {
+package func CFNetServiceResolve(_ theService: CFNetService, _ error: UnsafeMutablePointer<CFStreamError>?) -> Bool {
     CFNetServiceResolveWithTimeout(theService, 0, error)
 }
 
 /// Ends registering or resolving.
 @_cdecl("CFNetServiceCancel") @implementation
-public func CFNetServiceCancel(_ theService: CFNetService) { state(of: theService).cancel() }
+package func CFNetServiceCancel(_ theService: CFNetService) { state(of: theService).cancel() }
 
 @_cdecl("CFNetServiceGetTargetHost") @implementation
-public func __CFNetServiceGetTargetHost(_ theService: CFNetService) -> Unmanaged<CFString>? {
+package func __CFNetServiceGetTargetHost(_ theService: CFNetService) -> Unmanaged<CFString>? {
     state(of: theService).hostNameObject()
 }
 
 /// The port of a service.
 @_cdecl("CFNetServiceGetPortNumber") @implementation
-public func CFNetServiceGetPortNumber(_ theService: CFNetService) -> Int32 { state(of: theService).facts.port }
+package func CFNetServiceGetPortNumber(_ theService: CFNetService) -> Int32 { state(of: theService).facts.port }
 
 @_cdecl("CFNetServiceGetAddressing") @implementation
-public func __CFNetServiceGetAddressing(_ theService: CFNetService) -> Unmanaged<CFArray>? {
+package func __CFNetServiceGetAddressing(_ theService: CFNetService) -> Unmanaged<CFArray>? {
     state(of: theService).addressObjects()
 }
 
 @_cdecl("CFNetServiceGetTXTData") @implementation
-public func __CFNetServiceGetTXTData(_ theService: CFNetService) -> Unmanaged<CFData>? {
+package func __CFNetServiceGetTXTData(_ theService: CFNetService) -> Unmanaged<CFData>? {
     state(of: theService).recordObject()
 }
 
 @_cdecl("CFNetServiceSetTXTData") @implementation
-public func __CFNetServiceSetTXTData(_ theService: CFNetService, _ txtRecord: CFData) -> Bool {
+package func __CFNetServiceSetTXTData(_ theService: CFNetService, _ txtRecord: CFData) -> Bool {
     state(of: theService).setRecord(bytes(txtRecord))
 }
 
 @_cdecl("CFNetServiceCreateDictionaryWithTXTData") @implementation
-public func __CFNetServiceCreateDictionaryWithTXTData(
+package func __CFNetServiceCreateDictionaryWithTXTData(
     _ alloc: CFAllocator?, _ txtRecord: CFData
 ) -> Unmanaged<CFDictionary>? {
     let bytes = bytes(txtRecord)
@@ -148,7 +148,7 @@ public func __CFNetServiceCreateDictionaryWithTXTData(
 }
 
 @_cdecl("CFNetServiceCreateTXTDataWithDictionary") @implementation
-public func __CFNetServiceCreateTXTDataWithDictionary(
+package func __CFNetServiceCreateTXTDataWithDictionary(
     _ alloc: CFAllocator?, _ keyValuePairs: CFDictionary
 ) -> Unmanaged<CFData>? {
     var pairs: [String: [UInt8]?] = [:]
@@ -166,7 +166,7 @@ public func __CFNetServiceCreateTXTDataWithDictionary(
 
 /// Sets the client of a service.
 @_cdecl("CFNetServiceSetClient") @implementation
-public func CFNetServiceSetClient(
+package func CFNetServiceSetClient(
     _ theService: CFNetService, _ clientCB: CFNetServiceClientCallBack?,
     _ clientContext: UnsafeMutablePointer<CFNetServiceClientContext>?
 ) -> Bool {
@@ -176,14 +176,14 @@ public func CFNetServiceSetClient(
 }
 
 @_cdecl("CFNetServiceScheduleWithRunLoop") @implementation
-public func __CFNetServiceScheduleWithRunLoop(
+package func __CFNetServiceScheduleWithRunLoop(
     _ theService: CFNetService, _ runLoop: CFRunLoop, _ runLoopMode: CFString
 ) {
     state(of: theService).schedule(on: runLoopTarget(runLoop, runLoopMode))
 }
 
 @_cdecl("CFNetServiceUnscheduleFromRunLoop") @implementation
-public func __CFNetServiceUnscheduleFromRunLoop(
+package func __CFNetServiceUnscheduleFromRunLoop(
     _ theService: CFNetService, _ runLoop: CFRunLoop, _ runLoopMode: CFString
 ) {
     state(of: theService).unschedule(from: runLoopTarget(runLoop, runLoopMode))
@@ -197,7 +197,7 @@ private func state(of monitor: CFNetServiceMonitor) -> NetServiceMonitorState {
 
 /// Creates a monitor.
 @_cdecl("CFNetServiceMonitorCreate") @implementation
-public func CFNetServiceMonitorCreate(
+package func CFNetServiceMonitorCreate(
     _ alloc: CFAllocator?, _ theService: CFNetService, _ clientCB: @escaping CFNetServiceMonitorClientCallBack,
     _ clientContext: UnsafeMutablePointer<CFNetServiceClientContext>
 ) -> Unmanaged<CFNetServiceMonitor> {
@@ -206,11 +206,11 @@ public func CFNetServiceMonitorCreate(
 
 /// Ends a monitor for good.
 @_cdecl("CFNetServiceMonitorInvalidate") @implementation
-public func CFNetServiceMonitorInvalidate(_ monitor: CFNetServiceMonitor) { state(of: monitor).invalidate() }
+package func CFNetServiceMonitorInvalidate(_ monitor: CFNetServiceMonitor) { state(of: monitor).invalidate() }
 
 /// Starts monitoring.
 @_cdecl("CFNetServiceMonitorStart") @implementation
-public func CFNetServiceMonitorStart(
+package func CFNetServiceMonitorStart(
     _ monitor: CFNetServiceMonitor, _ recordType: CFNetServiceMonitorType,
     _ error: UnsafeMutablePointer<CFStreamError>?
 ) -> Bool {
@@ -219,19 +219,19 @@ public func CFNetServiceMonitorStart(
 
 /// Ends monitoring.
 @_cdecl("CFNetServiceMonitorStop") @implementation
-public func CFNetServiceMonitorStop(_ monitor: CFNetServiceMonitor, _ error: UnsafeMutablePointer<CFStreamError>?) {
+package func CFNetServiceMonitorStop(_ monitor: CFNetServiceMonitor, _ error: UnsafeMutablePointer<CFStreamError>?) {
     state(of: monitor).operation?.stop(error.map { ServiceFailure($0.pointee) } ?? .cancelled)
 }
 
 @_cdecl("CFNetServiceMonitorScheduleWithRunLoop") @implementation
-public func __CFNetServiceMonitorScheduleWithRunLoop(
+package func __CFNetServiceMonitorScheduleWithRunLoop(
     _ monitor: CFNetServiceMonitor, _ runLoop: CFRunLoop, _ runLoopMode: CFString
 ) {
     state(of: monitor).operation?.schedule(on: runLoopTarget(runLoop, runLoopMode))
 }
 
 @_cdecl("CFNetServiceMonitorUnscheduleFromRunLoop") @implementation
-public func __CFNetServiceMonitorUnscheduleFromRunLoop(
+package func __CFNetServiceMonitorUnscheduleFromRunLoop(
     _ monitor: CFNetServiceMonitor, _ runLoop: CFRunLoop, _ runLoopMode: CFString
 ) {
     state(of: monitor).operation?.unschedule(from: runLoopTarget(runLoop, runLoopMode))
@@ -245,7 +245,7 @@ private func state(of browser: CFNetServiceBrowser) -> NetServiceBrowserState {
 
 /// Creates a browser.
 @_cdecl("CFNetServiceBrowserCreate") @implementation
-public func CFNetServiceBrowserCreate(
+package func CFNetServiceBrowserCreate(
     _ alloc: CFAllocator?, _ clientCB: @escaping CFNetServiceBrowserClientCallBack,
     _ clientContext: UnsafeMutablePointer<CFNetServiceClientContext>
 ) -> Unmanaged<CFNetServiceBrowser> {
@@ -254,11 +254,11 @@ public func CFNetServiceBrowserCreate(
 
 /// Ends a browser for good.
 @_cdecl("CFNetServiceBrowserInvalidate") @implementation
-public func CFNetServiceBrowserInvalidate(_ browser: CFNetServiceBrowser) { state(of: browser).invalidate() }
+package func CFNetServiceBrowserInvalidate(_ browser: CFNetServiceBrowser) { state(of: browser).invalidate() }
 
 /// Searches for domains.
 @_cdecl("CFNetServiceBrowserSearchForDomains") @implementation
-public func CFNetServiceBrowserSearchForDomains(
+package func CFNetServiceBrowserSearchForDomains(
     _ browser: CFNetServiceBrowser, _ registrationDomains: Bool, _ error: UnsafeMutablePointer<CFStreamError>?
 ) -> Bool {
     run(error) { () throws(ServiceFailure) in
@@ -267,7 +267,7 @@ public func CFNetServiceBrowserSearchForDomains(
 }
 
 @_cdecl("CFNetServiceBrowserSearchForServices") @implementation
-public func __CFNetServiceBrowserSearchForServices(
+package func __CFNetServiceBrowserSearchForServices(
     _ browser: CFNetServiceBrowser, _ domain: CFString, _ serviceType: CFString,
     _ error: UnsafeMutablePointer<CFStreamError>?
 ) -> Bool {
@@ -278,40 +278,40 @@ public func __CFNetServiceBrowserSearchForServices(
 
 /// Ends the search.
 @_cdecl("CFNetServiceBrowserStopSearch") @implementation
-public func CFNetServiceBrowserStopSearch(
+package func CFNetServiceBrowserStopSearch(
     _ browser: CFNetServiceBrowser, _ error: UnsafeMutablePointer<CFStreamError>?
 ) {
     state(of: browser).operation?.stop(error.map { ServiceFailure($0.pointee) } ?? .cancelled)
 }
 
 @_cdecl("CFNetServiceBrowserScheduleWithRunLoop") @implementation
-public func __CFNetServiceBrowserScheduleWithRunLoop(
+package func __CFNetServiceBrowserScheduleWithRunLoop(
     _ browser: CFNetServiceBrowser, _ runLoop: CFRunLoop, _ runLoopMode: CFString
 ) {
     state(of: browser).operation?.schedule(on: runLoopTarget(runLoop, runLoopMode))
 }
 
 @_cdecl("CFNetServiceBrowserUnscheduleFromRunLoop") @implementation
-public func __CFNetServiceBrowserUnscheduleFromRunLoop(
+package func __CFNetServiceBrowserUnscheduleFromRunLoop(
     _ browser: CFNetServiceBrowser, _ runLoop: CFRunLoop, _ runLoopMode: CFString
 ) {
     state(of: browser).operation?.unschedule(from: runLoopTarget(runLoop, runLoopMode))
 }
 
 @_cdecl("CFNetServiceGetProtocolSpecificInformation") @implementation
-public func __CFNetServiceGetProtocolSpecificInformation(_ theService: CFNetService) -> Unmanaged<CFString>? {
+package func __CFNetServiceGetProtocolSpecificInformation(_ theService: CFNetService) -> Unmanaged<CFString>? {
     state(of: theService).informationObject()
 }
 
 @_cdecl("CFNetServiceSetProtocolSpecificInformation") @implementation
-public func __CFNetServiceSetProtocolSpecificInformation(_ theService: CFNetService, _ theInfo: CFString) {
+package func __CFNetServiceSetProtocolSpecificInformation(_ theService: CFNetService, _ theInfo: CFString) {
     let strings = string(theInfo).utf8.split(separator: 1).map(Array.init)
     _ = state(of: theService).setRecord(TXTRecord(strings: strings).wireForm)
 }
 
 /// The states of a pair to a service; no states for a name or type that no service has.
 @_cdecl("cfn_pair_with_service") @implementation
-public func cfn_pair_with_service(_ service: CFNetService) -> CFNPair {
+package func cfn_pair_with_service(_ service: CFNetService) -> CFNPair {
     let state = state(of: service)
     guard let instance = try? state.instance() else { return makePair(nil) }
     let pair = StreamPair(service: instance)

@@ -3,17 +3,17 @@
 
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
-public import CoreFoundation
+package import CoreFoundation
 
 /// Releases a state.
 @_cdecl("cfn_release") @implementation
-public func cfn_release(_ state: UnsafeMutableRawPointer) {
+package func cfn_release(_ state: UnsafeMutableRawPointer) {
     Unmanaged<ObjectState>.fromOpaque(state).release()
 }
 
 /// The description of an object, retained.
 @_cdecl("cfn_describe") @implementation
-public func cfn_describe(_ state: UnsafeRawPointer, _ object: UnsafeRawPointer) -> Unmanaged<CFString> {
+package func cfn_describe(_ state: UnsafeRawPointer, _ object: UnsafeRawPointer) -> Unmanaged<CFString> {
     let type = CFGetTypeID(Unmanaged<CFTypeRef>.fromOpaque(object).takeUnretainedValue())
     let summary = Unmanaged<ObjectState>.fromOpaque(state).takeUnretainedValue().summary
     return cfString("<\(string(CFCopyTypeIDDescription(type))) \(object)>{\(summary)}")
@@ -21,13 +21,13 @@ public func cfn_describe(_ state: UnsafeRawPointer, _ object: UnsafeRawPointer) 
 
 /// Whether two states of one class are equal.
 @_cdecl("cfn_equal") @implementation
-public func cfn_equal(_ state: UnsafeRawPointer, _ other: UnsafeRawPointer) -> Bool {
+package func cfn_equal(_ state: UnsafeRawPointer, _ other: UnsafeRawPointer) -> Bool {
     let other = Unmanaged<ObjectState>.fromOpaque(other).takeUnretainedValue()
     return Unmanaged<ObjectState>.fromOpaque(state).takeUnretainedValue().isEqual(to: other)
 }
 
 /// The hash value of a state.
 @_cdecl("cfn_hash") @implementation
-public func cfn_hash(_ state: UnsafeRawPointer) -> CFHashCode {
+package func cfn_hash(_ state: UnsafeRawPointer) -> CFHashCode {
     CFHashCode(bitPattern: Unmanaged<ObjectState>.fromOpaque(state).takeUnretainedValue().hashCode)
 }

@@ -1,14 +1,14 @@
 // The functions of CFProxySupport.h. Their names and documentation are in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import CFNetworkC
+package import CFNetworkC
 internal import CFNetworkC.Runtime
-public import CoreFoundation
+package import CoreFoundation
 internal import Foundation
 internal import StreamKit
 
 @_cdecl("CFNetworkCopySystemProxySettings") @implementation
-public func __CFNetworkCopySystemProxySettings() -> Unmanaged<CFDictionary>? {
+package func __CFNetworkCopySystemProxySettings() -> Unmanaged<CFDictionary>? {
     do throws(StreamError) {
         // Programs release the result without comparing it with NULL: Apple's systems always have settings.
         return try ProxySettings.system()?.cfDictionary ?? .fromOpaque(cfn_dictionary_create().toOpaque())
@@ -18,7 +18,7 @@ public func __CFNetworkCopySystemProxySettings() -> Unmanaged<CFDictionary>? {
 }
 
 @_cdecl("CFNetworkCopyProxiesForURL") @implementation
-public func __CFNetworkCopyProxiesForURL(_ url: CFURL, _ proxySettings: CFDictionary?) -> Unmanaged<CFArray> {
+package func __CFNetworkCopyProxiesForURL(_ url: CFURL, _ proxySettings: CFDictionary?) -> Unmanaged<CFArray> {
     let dictionary = proxySettings.map { nsDictionary($0) } ?? NSDictionary()
     guard let url = URL(string: string(url)), var settings = ProxySettings(settings: dictionary)
     else { return nullable(nil) }
@@ -27,7 +27,7 @@ public func __CFNetworkCopyProxiesForURL(_ url: CFURL, _ proxySettings: CFDictio
 }
 
 @_cdecl("CFNetworkCopyProxiesForAutoConfigurationScript") @implementation
-public func __CFNetworkCopyProxiesForAutoConfigurationScript(
+package func __CFNetworkCopyProxiesForAutoConfigurationScript(
     _ proxyAutoConfigurationScript: CFString, _ targetURL: CFURL,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> Unmanaged<CFArray>? {
@@ -43,7 +43,7 @@ public func __CFNetworkCopyProxiesForAutoConfigurationScript(
 }
 
 @_cdecl("CFNetworkExecuteProxyAutoConfigurationScript") @implementation
-public func __CFNetworkExecuteProxyAutoConfigurationScript(
+package func __CFNetworkExecuteProxyAutoConfigurationScript(
     _ proxyAutoConfigurationScript: CFString, _ targetURL: CFURL,
     _ cb: @escaping CFProxyAutoConfigurationResultCallback,
     _ clientContext: UnsafeMutablePointer<CFStreamClientContext>
@@ -52,7 +52,7 @@ public func __CFNetworkExecuteProxyAutoConfigurationScript(
 }
 
 @_cdecl("CFNetworkExecuteProxyAutoConfigurationURL") @implementation
-public func __CFNetworkExecuteProxyAutoConfigurationURL(
+package func __CFNetworkExecuteProxyAutoConfigurationURL(
     _ proxyAutoConfigURL: CFURL, _ targetURL: CFURL, _ cb: @escaping CFProxyAutoConfigurationResultCallback,
     _ clientContext: UnsafeMutablePointer<CFStreamClientContext>
 ) -> Unmanaged<CFRunLoopSource> {

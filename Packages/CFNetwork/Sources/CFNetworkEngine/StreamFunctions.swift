@@ -1,10 +1,10 @@
 // The functions of CFNetworkRuntime.h for streams. Their names are those of the header.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import CFNetworkC
-public import CFNetworkC.Runtime
-public import CoreFoundation
-public import Foundation
+package import CFNetworkC
+package import CFNetworkC.Runtime
+package import CoreFoundation
+package import Foundation
 internal import HostResolver
 @_spi(CoreFoundation) package import RunLoopDelivery
 internal import StreamKit
@@ -34,13 +34,13 @@ private func makePair(_ pair: StreamPair, _ streams: BridgedStreams?) -> CFNPair
 
 /// The states of a pair over a connected socket, which the pair borrows; no states for a negative descriptor.
 @_cdecl("cfn_pair_with_socket") @implementation
-public func cfn_pair_with_socket(_ socket: CInt) -> CFNPair {
+package func cfn_pair_with_socket(_ socket: CInt) -> CFNPair {
     makePair(socket < 0 ? nil : StreamPair(descriptor: socket, ownership: .borrowed))
 }
 
 /// The states of a pair to a host; no states for an empty name, or a port that is 0 or above 65535.
 @_cdecl("cfn_pair_with_host") @implementation
-public func cfn_pair_with_host(_ host: CFString?, _ port: UInt32) -> CFNPair {
+package func cfn_pair_with_host(_ host: CFString?, _ port: UInt32) -> CFNPair {
     guard let host = host.map({ string($0) }), !host.isEmpty, let port = UInt16(exactly: port), port > 0 else {
         return makePair(nil)
     }
@@ -49,37 +49,37 @@ public func cfn_pair_with_host(_ host: CFString?, _ port: UInt32) -> CFNPair {
 
 /// The states of a pair to the address in a `sockaddr`; no states if it has another family or length.
 @_cdecl("cfn_pair_with_address") @implementation
-public func cfn_pair_with_address(_ address: CFData) -> CFNPair {
+package func cfn_pair_with_address(_ address: CFData) -> CFNPair {
     makePair((try? SocketAddress(sockaddr: bytes(address))).map { StreamPair(address: $0) })
 }
 
 /// The states of a writer and of the reader that receives its bytes, with a buffer of `size` bytes; no states for a size that is not
 /// positive or above 1 GiB.
 @_cdecl("cfn_pair_bound") @implementation
-public func cfn_pair_bound(_ size: CFIndex) -> CFNPair {
+package func cfn_pair_bound(_ size: CFIndex) -> CFNPair {
     guard size > 0, size <= 1 << 30 else { return makePair(nil) }
     return makePair(StreamPair.bound(bufferSize: size), nil)
 }
 
 /// Gives the state of a reader its CoreFoundation object, which the state does not retain.
 @_cdecl("cfn_read_attach") @implementation
-public func cfn_read_attach(_ pointer: UnsafeMutableRawPointer, _ stream: CFReadStream) {
+package func cfn_read_attach(_ pointer: UnsafeMutableRawPointer, _ stream: CFReadStream) {
     state(pointer, as: ReadStreamState.self).attach(stream)
 }
 
 /// Gives the state of a writer its CoreFoundation object, which the state does not retain.
 @_cdecl("cfn_write_attach") @implementation
-public func cfn_write_attach(_ pointer: UnsafeMutableRawPointer, _ stream: CFWriteStream) {
+package func cfn_write_attach(_ pointer: UnsafeMutableRawPointer, _ stream: CFWriteStream) {
     state(pointer, as: WriteStreamState.self).attach(stream)
 }
 
 /// Ends the events of a stream whose CoreFoundation object is about to be deallocated.
 @_cdecl("cfn_stream_detach") @implementation
-public func cfn_stream_detach(_ pointer: UnsafeMutableRawPointer) { state(pointer).detach() }
+package func cfn_stream_detach(_ pointer: UnsafeMutableRawPointer) { state(pointer).detach() }
 
 /// Begins to open a stream; false, and a retained error, if it failed.
 @_cdecl("cfn_stream_open") @implementation
-public func cfn_stream_open(
+package func cfn_stream_open(
     _ pointer: UnsafeMutableRawPointer, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>,
     _ isOpen: UnsafeMutablePointer<Bool>
 ) -> Bool {
@@ -99,7 +99,7 @@ public func cfn_stream_open(
 
 /// Whether a stream has finished opening, with a retained error if that failed.
 @_cdecl("cfn_stream_opened") @implementation
-public func cfn_stream_opened(
+package func cfn_stream_opened(
     _ pointer: UnsafeMutableRawPointer, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>
 ) -> Bool {
     let state: StreamState = state(pointer)
@@ -111,7 +111,7 @@ public func cfn_stream_opened(
 
 /// Reads up to `count` bytes; returns their number, 0 at the end, or -1 with a retained error.
 @_cdecl("cfn_read_bytes") @implementation
-public func cfn_read_bytes(
+package func cfn_read_bytes(
     _ pointer: UnsafeMutableRawPointer, _ bytes: UnsafeMutablePointer<UInt8>, _ count: CFIndex,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>, _ isAtEnd: UnsafeMutablePointer<Bool>
 ) -> CFIndex {
@@ -134,7 +134,7 @@ public func cfn_read_bytes(
 
 /// Writes up to `count` bytes; returns their number, or -1 with a retained error.
 @_cdecl("cfn_write_bytes") @implementation
-public func cfn_write_bytes(
+package func cfn_write_bytes(
     _ pointer: UnsafeMutableRawPointer, _ bytes: UnsafePointer<UInt8>, _ count: CFIndex,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>
 ) -> CFIndex {
@@ -149,15 +149,15 @@ public func cfn_write_bytes(
 
 /// Whether the next read or write does not block.
 @_cdecl("cfn_stream_is_ready") @implementation
-public func cfn_stream_is_ready(_ pointer: UnsafeMutableRawPointer) -> Bool { state(pointer).isReady }
+package func cfn_stream_is_ready(_ pointer: UnsafeMutableRawPointer) -> Bool { state(pointer).isReady }
 
 /// Closes a stream.
 @_cdecl("cfn_stream_close") @implementation
-public func cfn_stream_close(_ pointer: UnsafeMutableRawPointer) { state(pointer).close() }
+package func cfn_stream_close(_ pointer: UnsafeMutableRawPointer) { state(pointer).close() }
 
 /// The value of a property, retained; null if it has none.
 @_cdecl("cfn_stream_copy") @implementation
-public func cfn_stream_copy(_ pointer: UnsafeMutableRawPointer, _ key: CFString) -> Unmanaged<CFTypeRef>? {
+package func cfn_stream_copy(_ pointer: UnsafeMutableRawPointer, _ key: CFString) -> Unmanaged<CFTypeRef>? {
     let state: StreamState = state(pointer)
     if key === StreamState.stateKey { return .passRetained(state) }
     return state.copy(string(key)).map { cfObject($0) }
@@ -165,7 +165,7 @@ public func cfn_stream_copy(_ pointer: UnsafeMutableRawPointer, _ key: CFString)
 
 /// Sets a property; false if the key or the value is refused.
 @_cdecl("cfn_stream_set") @implementation
-public func cfn_stream_set(_ pointer: UnsafeMutableRawPointer, _ key: CFString, _ value: CFTypeRef?) -> Bool {
+package func cfn_stream_set(_ pointer: UnsafeMutableRawPointer, _ key: CFString, _ value: CFTypeRef?) -> Bool {
     state(pointer).set(value, forKey: string(key))
 }
 
@@ -176,19 +176,19 @@ package func runLoopTarget(_ loop: CFRunLoop, _ mode: CFString) -> RunLoopTarget
 
 /// Delivers the events of a stream on a run loop in a mode.
 @_cdecl("cfn_stream_schedule") @implementation
-public func cfn_stream_schedule(_ pointer: UnsafeMutableRawPointer, _ loop: CFRunLoop, _ mode: CFString) {
+package func cfn_stream_schedule(_ pointer: UnsafeMutableRawPointer, _ loop: CFRunLoop, _ mode: CFString) {
     state(pointer).addTarget(runLoopTarget(loop, mode))
 }
 
 /// Stops the delivery of events on a run loop in a mode.
 @_cdecl("cfn_stream_unschedule") @implementation
-public func cfn_stream_unschedule(_ pointer: UnsafeMutableRawPointer, _ loop: CFRunLoop, _ mode: CFString) {
+package func cfn_stream_unschedule(_ pointer: UnsafeMutableRawPointer, _ loop: CFRunLoop, _ mode: CFString) {
     state(pointer).removeTarget(runLoopTarget(loop, mode))
 }
 
 /// Creates a CFReadStream that reads an InputStream of any class, which is opened and closed with it.
 ///
 /// On Apple's systems, every InputStream is a CFReadStream.
-public func CFNReadStreamCreateWithInputStream(_ input: InputStream) -> Unmanaged<CFReadStream> {
+package func CFNReadStreamCreateWithInputStream(_ input: InputStream) -> Unmanaged<CFReadStream> {
     nullable(makeReadStream(nil, ReadStreamState(ReadStream(transport: StreamedBody(input)), keys: .socket)))
 }

@@ -1,11 +1,11 @@
 // The functions of SecCertificate.h and SecPolicy.h. Their names and documentation are in the headers.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
 internal import CFNetworkEngine
-public import CoreFoundation
-public import SecurityC
+package import CoreFoundation
+package import SecurityC
 internal import StreamKit
 
 /// The certificate of an object.
@@ -16,10 +16,10 @@ func certificate(_ object: AnyObject?) throws(Status) -> Certificate {
 
 /// The type identifier of certificates.
 @_cdecl("SecCertificateGetTypeID") @implementation
-public func SecCertificateGetTypeID() -> CFTypeID { CertificateContent.typeID }
+package func SecCertificateGetTypeID() -> CFTypeID { CertificateContent.typeID }
 
 @_cdecl("SecCertificateCreateWithData") @implementation
-public func __SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData?) -> Unmanaged<SecCertificate>? {
+package func __SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData?) -> Unmanaged<SecCertificate>? {
     guard let data, CFGetTypeID(data) == CFDataGetTypeID(), let certificate = try? Certificate(der: bytes(data)) else {
         return nil
     }
@@ -27,17 +27,17 @@ public func __SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CF
 }
 
 @_cdecl("SecCertificateCopyData") @implementation
-public func __SecCertificateCopyData(_ certificate: SecCertificate?) -> Unmanaged<CFData>? {
+package func __SecCertificateCopyData(_ certificate: SecCertificate?) -> Unmanaged<CFData>? {
     (try? SecurityEngine.certificate(certificate)).map { cfData($0.der) }
 }
 
 @_cdecl("SecCertificateCopySubjectSummary") @implementation
-public func __SecCertificateCopySubjectSummary(_ certificate: SecCertificate?) -> Unmanaged<CFString>? {
+package func __SecCertificateCopySubjectSummary(_ certificate: SecCertificate?) -> Unmanaged<CFString>? {
     (try? SecurityEngine.certificate(certificate)).map { cfString($0.summary) }
 }
 
 @_cdecl("SecCertificateCopyCommonName") @implementation
-public func __SecCertificateCopyCommonName(
+package func __SecCertificateCopyCommonName(
     _ certificate: SecCertificate?, _ commonName: UnsafeMutablePointer<CFString?>?
 ) -> OSStatus {
     status { () throws(Status) in
@@ -64,16 +64,16 @@ final class PolicyContent: ObjectContent {
 
 /// The type identifier of policies.
 @_cdecl("SecPolicyGetTypeID") @implementation
-public func SecPolicyGetTypeID() -> CFTypeID { PolicyContent.typeID }
+package func SecPolicyGetTypeID() -> CFTypeID { PolicyContent.typeID }
 
 @_cdecl("SecPolicyCreateSSL") @implementation
-public func __SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> Unmanaged<SecPolicy>? {
+package func __SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> Unmanaged<SecPolicy>? {
     if let hostname, CFGetTypeID(hostname) != CFStringGetTypeID() { return nil }
     let name = hostname.map { string($0) }
     return makeObject(nil, PolicyContent.typeID, PolicyContent(server ? .server(name) : .client(name)))
 }
 
 @_cdecl("SecPolicyCreateBasicX509") @implementation
-public func __SecPolicyCreateBasicX509() -> Unmanaged<SecPolicy> {
+package func __SecPolicyCreateBasicX509() -> Unmanaged<SecPolicy> {
     nullable(makeObject(nil, PolicyContent.typeID, PolicyContent(.any)))
 }

@@ -1,20 +1,20 @@
 // The functions of SecIdentity.h and SecImportExport.h. Their names and documentation are in the headers.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
 internal import CFNetworkEngine
-public import CoreFoundation
-public import SecurityC
+package import CoreFoundation
+package import SecurityC
 internal import StreamKit
 
 /// The type identifier of identities.
 @_cdecl("SecIdentityGetTypeID") @implementation
-public func SecIdentityGetTypeID() -> CFTypeID { IdentityContent.typeID }
+package func SecIdentityGetTypeID() -> CFTypeID { IdentityContent.typeID }
 
 /// Implements the function of `<Security/SecIdentity.h>`.
 @_cdecl("SecIdentityCopyCertificate") @implementation
-public func SecIdentityCopyCertificate(
+package func SecIdentityCopyCertificate(
     _ identityRef: SecIdentity?, _ certificateRef: UnsafeMutablePointer<SecCertificate?>?
 ) -> OSStatus {
     status { () throws(Status) in
@@ -27,7 +27,7 @@ public func SecIdentityCopyCertificate(
 }
 
 @_cdecl("SecPKCS12Import") @implementation
-public func __SecPKCS12Import(
+package func __SecPKCS12Import(
     _ pkcs12_data: CFData?, _ options: CFDictionary?, _ items: UnsafeMutablePointer<CFArray?>?
 ) -> OSStatus {
     status { () throws(Status) in

@@ -1,15 +1,15 @@
 // The functions of SecItem.h. Their names and documentation are in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
 internal import CFNetworkEngine
-public import CoreFoundation
+package import CoreFoundation
 internal import CredentialStores
 internal import SecurityC
 
 @_cdecl("SecItemAdd") @implementation
-public func __SecItemAdd(_ attributes: CFDictionary?, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+package func __SecItemAdd(_ attributes: CFDictionary?, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     status { () throws(Status) in
         let query = try ItemQuery(attributes, for: .adding)
         guard query.attributes.server?.isEmpty == false, query.attributes.user?.isEmpty == false else {
@@ -21,7 +21,7 @@ public func __SecItemAdd(_ attributes: CFDictionary?, _ result: UnsafeMutablePoi
 }
 
 @_cdecl("SecItemCopyMatching") @implementation
-public func __SecItemCopyMatching(_ query: CFDictionary?, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+package func __SecItemCopyMatching(_ query: CFDictionary?, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     status { () throws(Status) in
         let query = try ItemQuery(query, for: .matching)
         let found = try items(query, limit: query.limit ?? 1)
@@ -38,7 +38,7 @@ public func __SecItemCopyMatching(_ query: CFDictionary?, _ result: UnsafeMutabl
 }
 
 @_cdecl("SecItemUpdate") @implementation
-public func __SecItemUpdate(_ query: CFDictionary?, _ attributesToUpdate: CFDictionary?) -> OSStatus {
+package func __SecItemUpdate(_ query: CFDictionary?, _ attributesToUpdate: CFDictionary?) -> OSStatus {
     status { () throws(Status) in
         let changes = try ItemQuery(attributesToUpdate, for: .changing)
         try withEach(items(ItemQuery(query, for: .selecting), limit: .max)) { item throws(Status) in
@@ -51,7 +51,7 @@ public func __SecItemUpdate(_ query: CFDictionary?, _ attributesToUpdate: CFDict
 }
 
 @_cdecl("SecItemDelete") @implementation
-public func __SecItemDelete(_ query: CFDictionary?) -> OSStatus {
+package func __SecItemDelete(_ query: CFDictionary?) -> OSStatus {
     status { () throws(Status) in
         try withEach(items(ItemQuery(query, for: .selecting), limit: .max)) { item throws(Status) in
             try KeychainItem.of(item).delete()

@@ -1,10 +1,10 @@
 // The functions of SecKeychain.h, SecKeychainItem.h and SecKeychainSearch.h. Their names and documentation are in the headers.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 internal import CFNetworkEngine
-public import CoreFoundation
+package import CoreFoundation
 internal import CredentialStores
-public import SecurityC
+package import SecurityC
 
 /// The attributes that a function has as arguments.
 private func attributes(
@@ -21,7 +21,7 @@ private func attributes(
 
 /// Implements the function of `<Security/SecKeychain.h>`.
 @_cdecl("SecKeychainAddInternetPassword") @implementation
-public func SecKeychainAddInternetPassword(
+package func SecKeychainAddInternetPassword(
     _ keychain: SecKeychain?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
     _ securityDomainLength: UInt32, _ securityDomain: UnsafePointer<CChar>?, _ accountNameLength: UInt32,
     _ accountName: UnsafePointer<CChar>?, _ pathLength: UInt32, _ path: UnsafePointer<CChar>?, _ port: UInt16,
@@ -48,7 +48,7 @@ func add(_ attributes: PasswordAttributes, _ password: Secret) throws(Status) ->
 
 /// Implements the function of `<Security/SecKeychain.h>`.
 @_cdecl("SecKeychainFindInternetPassword") @implementation
-public func SecKeychainFindInternetPassword(
+package func SecKeychainFindInternetPassword(
     _ keychainOrArray: CFTypeRef?, _ serverNameLength: UInt32, _ serverName: UnsafePointer<CChar>?,
     _ securityDomainLength: UInt32, _ securityDomain: UnsafePointer<CChar>?, _ accountNameLength: UInt32,
     _ accountName: UnsafePointer<CChar>?, _ pathLength: UInt32, _ path: UnsafePointer<CChar>?, _ port: UInt16,
@@ -80,11 +80,11 @@ private func give(
 
 /// The type identifier of items.
 @_cdecl("SecKeychainItemGetTypeID") @implementation
-public func SecKeychainItemGetTypeID() -> CFTypeID { KeychainItem.typeID }
+package func SecKeychainItemGetTypeID() -> CFTypeID { KeychainItem.typeID }
 
 /// Implements the function of `<Security/SecKeychainItem.h>`.
 @_cdecl("SecKeychainItemModifyContent") @implementation
-public func SecKeychainItemModifyContent(
+package func SecKeychainItemModifyContent(
     _ itemRef: SecKeychainItem?, _ attrList: UnsafePointer<SecKeychainAttributeList>?, _ length: UInt32,
     _ data: UnsafeRawPointer?
 ) -> OSStatus {
@@ -101,7 +101,7 @@ public func SecKeychainItemModifyContent(
 
 /// Implements the function of `<Security/SecKeychainItem.h>`.
 @_cdecl("SecKeychainItemCopyContent") @implementation
-public func SecKeychainItemCopyContent(
+package func SecKeychainItemCopyContent(
     _ itemRef: SecKeychainItem?, _ itemClass: UnsafeMutablePointer<SecItemClass>?,
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ length: UnsafeMutablePointer<UInt32>?,
     _ outData: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
@@ -124,7 +124,7 @@ public func SecKeychainItemCopyContent(
 
 /// Implements the function of `<Security/SecKeychainItem.h>`.
 @_cdecl("SecKeychainItemFreeContent") @implementation
-public func SecKeychainItemFreeContent(
+package func SecKeychainItemFreeContent(
     _ attrList: UnsafeMutablePointer<SecKeychainAttributeList>?, _ data: UnsafeMutableRawPointer?
 ) -> OSStatus {
     if let list = attrList?.pointee, let first = list.attr {
@@ -140,7 +140,7 @@ public func SecKeychainItemFreeContent(
 
 /// Implements the function of `<Security/SecKeychainItem.h>`.
 @_cdecl("SecKeychainItemDelete") @implementation
-public func SecKeychainItemDelete(_ itemRef: SecKeychainItem?) -> OSStatus {
+package func SecKeychainItemDelete(_ itemRef: SecKeychainItem?) -> OSStatus {
     status { () throws(Status) in
         let item = try KeychainItem.of(itemRef)
         try item.current()
@@ -150,11 +150,11 @@ public func SecKeychainItemDelete(_ itemRef: SecKeychainItem?) -> OSStatus {
 
 /// The type identifier of searches.
 @_cdecl("SecKeychainSearchGetTypeID") @implementation
-public func SecKeychainSearchGetTypeID() -> CFTypeID { KeychainSearch.typeID }
+package func SecKeychainSearchGetTypeID() -> CFTypeID { KeychainSearch.typeID }
 
 /// Implements the function of `<Security/SecKeychainSearch.h>`.
 @_cdecl("SecKeychainSearchCreateFromAttributes") @implementation
-public func SecKeychainSearchCreateFromAttributes(
+package func SecKeychainSearchCreateFromAttributes(
     _ keychainOrArray: CFTypeRef?, _ itemClass: SecItemClass, _ attrList: UnsafePointer<SecKeychainAttributeList>?,
     _ searchRef: UnsafeMutablePointer<SecKeychainSearch?>?
 ) -> OSStatus {
@@ -172,7 +172,7 @@ public func SecKeychainSearchCreateFromAttributes(
 
 /// Implements the function of `<Security/SecKeychainSearch.h>`.
 @_cdecl("SecKeychainSearchCopyNext") @implementation
-public func SecKeychainSearchCopyNext(
+package func SecKeychainSearchCopyNext(
     _ searchRef: SecKeychainSearch?, _ itemRef: UnsafeMutablePointer<SecKeychainItem?>?
 ) -> OSStatus {
     status { () throws(Status) in

@@ -1,9 +1,9 @@
 // The functions of SecTrust.h. Their names and documentation are in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 internal import CFNetworkEngine
-public import CoreFoundation
-public import SecurityC
+package import CoreFoundation
+package import SecurityC
 internal import StreamKit
 
 /// The elements of an array, or the one object that stands for it; none for NULL.
@@ -27,11 +27,11 @@ private func content(of trust: SecTrust?) throws(Status) -> TrustContent {
 
 /// The type identifier of trust objects.
 @_cdecl("SecTrustGetTypeID") @implementation
-public func SecTrustGetTypeID() -> CFTypeID { TrustContent.typeID }
+package func SecTrustGetTypeID() -> CFTypeID { TrustContent.typeID }
 
 /// Implements the function of `<Security/SecTrust.h>`.
 @_cdecl("SecTrustCreateWithCertificates") @implementation
-public func SecTrustCreateWithCertificates(
+package func SecTrustCreateWithCertificates(
     _ certificates: CFTypeRef?, _ policies: CFTypeRef?, _ trust: UnsafeMutablePointer<SecTrust?>?
 ) -> OSStatus {
     status { () throws(Status) in
@@ -49,7 +49,7 @@ public func SecTrustCreateWithCertificates(
 }
 
 @_cdecl("SecTrustSetAnchorCertificates") @implementation
-public func __SecTrustSetAnchorCertificates(_ trust: SecTrust?, _ anchorCertificates: CFArray?) -> OSStatus {
+package func __SecTrustSetAnchorCertificates(_ trust: SecTrust?, _ anchorCertificates: CFArray?) -> OSStatus {
     status { () throws(Status) in
         let content = try content(of: trust)
         if let anchorCertificates, CFGetTypeID(anchorCertificates) != CFArrayGetTypeID() { throw .parameter }
@@ -63,14 +63,14 @@ public func __SecTrustSetAnchorCertificates(_ trust: SecTrust?, _ anchorCertific
 
 /// Implements the function of `<Security/SecTrust.h>`.
 @_cdecl("SecTrustSetAnchorCertificatesOnly") @implementation
-public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust?, _ anchorCertificatesOnly: Bool) -> OSStatus {
+package func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust?, _ anchorCertificatesOnly: Bool) -> OSStatus {
     status { () throws(Status) in
         try content(of: trust).change { $0.isAnchoredOnly = anchorCertificatesOnly }
     }
 }
 
 @_cdecl("SecTrustSetVerifyDate") @implementation
-public func __SecTrustSetVerifyDate(_ trust: SecTrust?, _ verifyDate: CFDate?) -> OSStatus {
+package func __SecTrustSetVerifyDate(_ trust: SecTrust?, _ verifyDate: CFDate?) -> OSStatus {
     status { () throws(Status) in
         let content = try content(of: trust)
         var seconds: Int64?
@@ -86,7 +86,7 @@ public func __SecTrustSetVerifyDate(_ trust: SecTrust?, _ verifyDate: CFDate?) -
 }
 
 @_cdecl("SecTrustEvaluateWithError") @implementation
-public func __SecTrustEvaluateWithError(_ trust: SecTrust?, _ error: UnsafeMutablePointer<CFError?>?) -> Bool {
+package func __SecTrustEvaluateWithError(_ trust: SecTrust?, _ error: UnsafeMutablePointer<CFError?>?) -> Bool {
     let content: TrustContent
     do throws(Status) {
         content = try SecurityEngine.content(of: trust)
@@ -116,7 +116,7 @@ private func trustError(_ code: OSStatus, _ text: String) -> CFError {
 
 /// Implements the function of `<Security/SecTrust.h>`.
 @_cdecl("SecTrustGetTrustResult") @implementation
-public func SecTrustGetTrustResult(
+package func SecTrustGetTrustResult(
     _ trust: SecTrust?, _ result: UnsafeMutablePointer<SecTrustResultType>?
 ) -> OSStatus {
     status { () throws(Status) in
@@ -132,7 +132,7 @@ public func SecTrustGetTrustResult(
 }
 
 @_cdecl("SecTrustCopyCertificateChain") @implementation
-public func __SecTrustCopyCertificateChain(_ trust: SecTrust?) -> Unmanaged<CFArray>? {
+package func __SecTrustCopyCertificateChain(_ trust: SecTrust?) -> Unmanaged<CFArray>? {
     guard let content = try? content(of: trust) else { return nil }
     return CertificateContent.makeArray((try? content.evaluate().get()) ?? content.certificates)
 }

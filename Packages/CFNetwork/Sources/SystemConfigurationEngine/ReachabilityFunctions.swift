@@ -1,18 +1,18 @@
 // The functions of SCNetworkReachability.h. Their names and documentation are in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 internal import CFNetworkEngine
-public import CoreFoundation
+package import CoreFoundation
 package import EventLoops
 internal import Glibc
 internal import HostResolver
 internal import RunLoopDelivery
-public import SystemConfigurationC
-public import SystemConfigurationC.Runtime
+package import SystemConfigurationC
+package import SystemConfigurationC.Runtime
 
 /// The type identifier of targets.
 @_cdecl("SCNetworkReachabilityGetTypeID") @implementation
-public func SCNetworkReachabilityGetTypeID() -> CFTypeID { ReachabilityContent.typeID }
+package func SCNetworkReachabilityGetTypeID() -> CFTypeID { ReachabilityContent.typeID }
 
 private func content(of target: SCNetworkReachability?) throws(Status) -> ReachabilityContent {
     try content(target, ReachabilityContent.typeID)
@@ -40,14 +40,14 @@ private func makeTarget(
 }
 
 @_cdecl("SCNetworkReachabilityCreateWithAddress") @implementation
-public func __SCNetworkReachabilityCreateWithAddress(
+package func __SCNetworkReachabilityCreateWithAddress(
     _ allocator: CFAllocator?, _ address: UnsafePointer<sockaddr>?
 ) -> Unmanaged<SCNetworkReachability>? {
     __SCNetworkReachabilityCreateWithAddressPair(allocator, nil, address)
 }
 
 @_cdecl("SCNetworkReachabilityCreateWithAddressPair") @implementation
-public func __SCNetworkReachabilityCreateWithAddressPair(
+package func __SCNetworkReachabilityCreateWithAddressPair(
     _ allocator: CFAllocator?, _ localAddress: UnsafePointer<sockaddr>?, _ remoteAddress: UnsafePointer<sockaddr>?
 ) -> Unmanaged<SCNetworkReachability>? {
     reporting(nil) { () throws(Status) in
@@ -58,7 +58,7 @@ public func __SCNetworkReachabilityCreateWithAddressPair(
 }
 
 @_cdecl("SCNetworkReachabilityCreateWithName") @implementation
-public func __SCNetworkReachabilityCreateWithName(
+package func __SCNetworkReachabilityCreateWithName(
     _ allocator: CFAllocator?, _ nodename: UnsafePointer<CChar>?
 ) -> Unmanaged<SCNetworkReachability>? {
     reporting(nil) { () throws(Status) in
@@ -71,7 +71,7 @@ public func __SCNetworkReachabilityCreateWithName(
 }
 
 @_cdecl("SCNetworkReachabilityGetFlags") @implementation
-public func __SCNetworkReachabilityGetFlags(
+package func __SCNetworkReachabilityGetFlags(
     _ target: SCNetworkReachability?, _ flags: UnsafeMutablePointer<SCNetworkReachabilityFlags>?
 ) -> Bool {
     reporting(false) { () throws(Status) in
@@ -83,7 +83,7 @@ public func __SCNetworkReachabilityGetFlags(
 }
 
 @_cdecl("SCNetworkReachabilitySetCallback") @implementation
-public func __SCNetworkReachabilitySetCallback(
+package func __SCNetworkReachabilitySetCallback(
     _ target: SCNetworkReachability?, _ callout: SCNetworkReachabilityCallBack?,
     _ context: UnsafeMutablePointer<SCNetworkReachabilityContext>?
 ) -> Bool {
@@ -113,14 +113,14 @@ private func withRunLoop(
 }
 
 @_cdecl("SCNetworkReachabilityScheduleWithRunLoop") @implementation
-public func __SCNetworkReachabilityScheduleWithRunLoop(
+package func __SCNetworkReachabilityScheduleWithRunLoop(
     _ target: SCNetworkReachability?, _ runLoop: CFRunLoop?, _ runLoopMode: CFString?
 ) -> Bool {
     withRunLoop(target, runLoop, runLoopMode) { (content, loop) throws(Status) in try content.schedule(on: loop) }
 }
 
 @_cdecl("SCNetworkReachabilityUnscheduleFromRunLoop") @implementation
-public func __SCNetworkReachabilityUnscheduleFromRunLoop(
+package func __SCNetworkReachabilityUnscheduleFromRunLoop(
     _ target: SCNetworkReachability?, _ runLoop: CFRunLoop?, _ runLoopMode: CFString?
 ) -> Bool {
     withRunLoop(target, runLoop, runLoopMode) { (content, loop) throws(Status) in try content.unschedule(from: loop) }
@@ -128,7 +128,7 @@ public func __SCNetworkReachabilityUnscheduleFromRunLoop(
 
 /// Sets the queue of a target; null removes it.
 @_cdecl("scn_reachability_set_queue") @implementation
-public func scn_reachability_set_queue(_ target: SCNetworkReachability?, _ queue: UnsafeMutableRawPointer?) -> Bool {
+package func scn_reachability_set_queue(_ target: SCNetworkReachability?, _ queue: UnsafeMutableRawPointer?) -> Bool {
     setQueue(of: target, to: queue.map { CQueueTarget($0) })
 }
 

@@ -1,19 +1,19 @@
 // The functions of SCDynamicStore.h and SCDynamicStoreCopySpecific.h. Their names and documentation are in the headers.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
 internal import CFNetworkEngine
-public import CoreFoundation
+package import CoreFoundation
 package import EventLoops
 internal import ServiceDiscovery
 internal import StreamKit
-public import SystemConfigurationC
-public import SystemConfigurationC.Runtime
+package import SystemConfigurationC
+package import SystemConfigurationC.Runtime
 
 /// The type identifier of sessions.
 @_cdecl("SCDynamicStoreGetTypeID") @implementation
-public func SCDynamicStoreGetTypeID() -> CFTypeID { StoreContent.typeID }
+package func SCDynamicStoreGetTypeID() -> CFTypeID { StoreContent.typeID }
 
 private func session(_ store: SCDynamicStore?) throws(Status) -> StoreContent {
     try content(store, StoreContent.typeID, orNull: .noSession)
@@ -25,7 +25,7 @@ private func verify(_ store: SCDynamicStore?) throws(Status) {
 }
 
 @_cdecl("SCDynamicStoreCreate") @implementation
-public func __SCDynamicStoreCreate(
+package func __SCDynamicStoreCreate(
     _ allocator: CFAllocator?, _ name: CFString?, _ callout: SCDynamicStoreCallBack?,
     _ context: UnsafeMutablePointer<SCDynamicStoreContext>?
 ) -> Unmanaged<SCDynamicStore>? {
@@ -38,7 +38,7 @@ public func __SCDynamicStoreCreate(
 }
 
 @_cdecl("SCDynamicStoreCreateWithOptions") @implementation
-public func __SCDynamicStoreCreateWithOptions(
+package func __SCDynamicStoreCreateWithOptions(
     _ allocator: CFAllocator?, _ name: CFString?, _ storeOptions: CFDictionary?, _ callout: SCDynamicStoreCallBack?,
     _ context: UnsafeMutablePointer<SCDynamicStoreContext>?
 ) -> Unmanaged<SCDynamicStore>? {
@@ -50,7 +50,7 @@ public func __SCDynamicStoreCreateWithOptions(
 }
 
 @_cdecl("SCDynamicStoreCreateRunLoopSource") @implementation
-public func __SCDynamicStoreCreateRunLoopSource(
+package func __SCDynamicStoreCreateRunLoopSource(
     _ allocator: CFAllocator?, _ store: SCDynamicStore?, _ order: CFIndex
 ) -> Unmanaged<CFRunLoopSource>? {
     reporting(nil) { () throws(Status) in try session(store).source(allocator, order: order) }
@@ -58,7 +58,7 @@ public func __SCDynamicStoreCreateRunLoopSource(
 
 /// Sets the queue of a session; null removes it.
 @_cdecl("scn_store_set_queue") @implementation
-public func scn_store_set_queue(_ store: SCDynamicStore?, _ queue: UnsafeMutableRawPointer?) -> Bool {
+package func scn_store_set_queue(_ store: SCDynamicStore?, _ queue: UnsafeMutableRawPointer?) -> Bool {
     setQueue(of: store, to: queue.map { CQueueTarget($0) })
 }
 
@@ -71,7 +71,7 @@ package func setQueue(of store: SCDynamicStore?, to target: (any DeliveryTarget)
 }
 
 @_cdecl("SCDynamicStoreCopyKeyList") @implementation
-public func __SCDynamicStoreCopyKeyList(_ store: SCDynamicStore?, _ pattern: CFString?) -> Unmanaged<CFArray>? {
+package func __SCDynamicStoreCopyKeyList(_ store: SCDynamicStore?, _ pattern: CFString?) -> Unmanaged<CFArray>? {
     reporting(nil) { () throws(Status) in
         try verify(store)
         let selection = try KeySelection(patterns: [text(pattern)])
@@ -80,7 +80,7 @@ public func __SCDynamicStoreCopyKeyList(_ store: SCDynamicStore?, _ pattern: CFS
 }
 
 @_cdecl("SCDynamicStoreCopyValue") @implementation
-public func __SCDynamicStoreCopyValue(_ store: SCDynamicStore?, _ key: CFString?) -> Unmanaged<CFPropertyList>? {
+package func __SCDynamicStoreCopyValue(_ store: SCDynamicStore?, _ key: CFString?) -> Unmanaged<CFPropertyList>? {
     reporting(nil) { () throws(Status) in
         try verify(store)
         let key = try text(key)
@@ -90,7 +90,7 @@ public func __SCDynamicStoreCopyValue(_ store: SCDynamicStore?, _ key: CFString?
 }
 
 @_cdecl("SCDynamicStoreCopyMultiple") @implementation
-public func __SCDynamicStoreCopyMultiple(
+package func __SCDynamicStoreCopyMultiple(
     _ store: SCDynamicStore?, _ keys: CFArray?, _ patterns: CFArray?
 ) -> Unmanaged<CFDictionary>? {
     reporting(nil) { () throws(Status) in
@@ -101,7 +101,7 @@ public func __SCDynamicStoreCopyMultiple(
 }
 
 @_cdecl("SCDynamicStoreSetNotificationKeys") @implementation
-public func __SCDynamicStoreSetNotificationKeys(
+package func __SCDynamicStoreSetNotificationKeys(
     _ store: SCDynamicStore?, _ keys: CFArray?, _ patterns: CFArray?
 ) -> Bool {
     reporting(false) { () throws(Status) in
@@ -112,7 +112,7 @@ public func __SCDynamicStoreSetNotificationKeys(
 }
 
 @_cdecl("SCDynamicStoreCopyNotifiedKeys") @implementation
-public func __SCDynamicStoreCopyNotifiedKeys(_ store: SCDynamicStore?) -> Unmanaged<CFArray>? {
+package func __SCDynamicStoreCopyNotifiedKeys(_ store: SCDynamicStore?) -> Unmanaged<CFArray>? {
     reporting(nil) { () throws(Status) in cfArray(try session(store).takeChanged().map { cfString($0) }) }
 }
 
@@ -136,24 +136,24 @@ private func refuse(_ store: SCDynamicStore?, _ key: CFString?, _ value: CFPrope
 }
 
 @_cdecl("SCDynamicStoreAddValue") @implementation
-public func __SCDynamicStoreAddValue(_ store: SCDynamicStore?, _ key: CFString?, _ value: CFPropertyList?) -> Bool {
+package func __SCDynamicStoreAddValue(_ store: SCDynamicStore?, _ key: CFString?, _ value: CFPropertyList?) -> Bool {
     refuse(store, key, value)
 }
 
 @_cdecl("SCDynamicStoreAddTemporaryValue") @implementation
-public func __SCDynamicStoreAddTemporaryValue(
+package func __SCDynamicStoreAddTemporaryValue(
     _ store: SCDynamicStore?, _ key: CFString?, _ value: CFPropertyList?
 ) -> Bool {
     refuse(store, key, value)
 }
 
 @_cdecl("SCDynamicStoreSetValue") @implementation
-public func __SCDynamicStoreSetValue(_ store: SCDynamicStore?, _ key: CFString?, _ value: CFPropertyList?) -> Bool {
+package func __SCDynamicStoreSetValue(_ store: SCDynamicStore?, _ key: CFString?, _ value: CFPropertyList?) -> Bool {
     refuse(store, key, value)
 }
 
 @_cdecl("SCDynamicStoreSetMultiple") @implementation
-public func __SCDynamicStoreSetMultiple(
+package func __SCDynamicStoreSetMultiple(
     _ store: SCDynamicStore?, _ keysToSet: CFDictionary?, _ keysToRemove: CFArray?, _ keysToNotify: CFArray?
 ) -> Bool {
     refuse(store) { () throws(Status) in
@@ -163,19 +163,19 @@ public func __SCDynamicStoreSetMultiple(
 }
 
 @_cdecl("SCDynamicStoreRemoveValue") @implementation
-public func __SCDynamicStoreRemoveValue(_ store: SCDynamicStore?, _ key: CFString?) -> Bool {
+package func __SCDynamicStoreRemoveValue(_ store: SCDynamicStore?, _ key: CFString?) -> Bool {
     refuse(store) { () throws(Status) in _ = try text(key) }
 }
 
 @_cdecl("SCDynamicStoreNotifyValue") @implementation
-public func __SCDynamicStoreNotifyValue(_ store: SCDynamicStore?, _ key: CFString?) -> Bool {
+package func __SCDynamicStoreNotifyValue(_ store: SCDynamicStore?, _ key: CFString?) -> Bool {
     refuse(store) { () throws(Status) in _ = try text(key) }
 }
 
 // MARK: Single values
 
 @_cdecl("SCDynamicStoreCopyComputerName") @implementation
-public func __SCDynamicStoreCopyComputerName(
+package func __SCDynamicStoreCopyComputerName(
     _ store: SCDynamicStore?, _ nameEncoding: UnsafeMutablePointer<CFStringEncoding>?
 ) -> Unmanaged<CFString>? {
     reporting(nil) { () throws(Status) in
@@ -186,7 +186,7 @@ public func __SCDynamicStoreCopyComputerName(
 }
 
 @_cdecl("SCDynamicStoreCopyLocalHostName") @implementation
-public func __SCDynamicStoreCopyLocalHostName(_ store: SCDynamicStore?) -> Unmanaged<CFString>? {
+package func __SCDynamicStoreCopyLocalHostName(_ store: SCDynamicStore?) -> Unmanaged<CFString>? {
     reporting(nil) { () throws(Status) in
         try verify(store)
         return cfString(LocalHostName.current)
@@ -194,7 +194,7 @@ public func __SCDynamicStoreCopyLocalHostName(_ store: SCDynamicStore?) -> Unman
 }
 
 @_cdecl("SCDynamicStoreCopyLocation") @implementation
-public func __SCDynamicStoreCopyLocation(_ store: SCDynamicStore?) -> Unmanaged<CFString>? {
+package func __SCDynamicStoreCopyLocation(_ store: SCDynamicStore?) -> Unmanaged<CFString>? {
     reporting(nil) { () throws(Status) in
         try verify(store)
         throw .noKey
@@ -202,7 +202,7 @@ public func __SCDynamicStoreCopyLocation(_ store: SCDynamicStore?) -> Unmanaged<
 }
 
 @_cdecl("SCDynamicStoreCopyProxies") @implementation
-public func __SCDynamicStoreCopyProxies(_ store: SCDynamicStore?) -> Unmanaged<CFDictionary>? {
+package func __SCDynamicStoreCopyProxies(_ store: SCDynamicStore?) -> Unmanaged<CFDictionary>? {
     reporting(nil) { () throws(Status) in
         try verify(store)
         do throws(StreamError) {

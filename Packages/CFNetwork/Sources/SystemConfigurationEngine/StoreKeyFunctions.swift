@@ -1,8 +1,8 @@
 // The functions of SCDynamicStoreKey.h. Their names and documentation are in the header.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase, AllPublicDeclarationsHaveDocumentation
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 internal import CFNetworkEngine
-public import CoreFoundation
+package import CoreFoundation
 internal import SystemConfigurationC
 
 /// A retained key with the given components.
@@ -11,21 +11,21 @@ private func key(_ components: () throws(Status) -> [String]) -> Unmanaged<CFStr
 }
 
 @_cdecl("SCDynamicStoreKeyCreateNetworkGlobalEntity") @implementation
-public func __SCDynamicStoreKeyCreateNetworkGlobalEntity(
+package func __SCDynamicStoreKeyCreateNetworkGlobalEntity(
     _ allocator: CFAllocator?, _ domain: CFString, _ entity: CFString
 ) -> Unmanaged<CFString> {
     key { () throws(Status) in [try text(required(domain)), "Network", "Global", try text(required(entity))] }
 }
 
 @_cdecl("SCDynamicStoreKeyCreateNetworkInterface") @implementation
-public func __SCDynamicStoreKeyCreateNetworkInterface(
+package func __SCDynamicStoreKeyCreateNetworkInterface(
     _ allocator: CFAllocator?, _ domain: CFString
 ) -> Unmanaged<CFString> {
     key { () throws(Status) in [try text(required(domain)), "Network", "Interface"] }
 }
 
 @_cdecl("SCDynamicStoreKeyCreateNetworkInterfaceEntity") @implementation
-public func __SCDynamicStoreKeyCreateNetworkInterfaceEntity(
+package func __SCDynamicStoreKeyCreateNetworkInterfaceEntity(
     _ allocator: CFAllocator?, _ domain: CFString, _ ifname: CFString, _ entity: CFString?
 ) -> Unmanaged<CFString> {
     key { () throws(Status) in
@@ -35,7 +35,7 @@ public func __SCDynamicStoreKeyCreateNetworkInterfaceEntity(
 }
 
 @_cdecl("SCDynamicStoreKeyCreateNetworkServiceEntity") @implementation
-public func __SCDynamicStoreKeyCreateNetworkServiceEntity(
+package func __SCDynamicStoreKeyCreateNetworkServiceEntity(
     _ allocator: CFAllocator?, _ domain: CFString, _ serviceID: CFString, _ entity: CFString?
 ) -> Unmanaged<CFString> {
     key { () throws(Status) in
@@ -45,21 +45,21 @@ public func __SCDynamicStoreKeyCreateNetworkServiceEntity(
 }
 
 @_cdecl("SCDynamicStoreKeyCreateComputerName") @implementation
-public func __SCDynamicStoreKeyCreateComputerName(_ allocator: CFAllocator?) -> Unmanaged<CFString> {
+package func __SCDynamicStoreKeyCreateComputerName(_ allocator: CFAllocator?) -> Unmanaged<CFString> {
     key { ["Setup:", "System"] }
 }
 
 @_cdecl("SCDynamicStoreKeyCreateHostNames") @implementation
-public func __SCDynamicStoreKeyCreateHostNames(_ allocator: CFAllocator?) -> Unmanaged<CFString> {
+package func __SCDynamicStoreKeyCreateHostNames(_ allocator: CFAllocator?) -> Unmanaged<CFString> {
     key { ["Setup:", "Network", "HostNames"] }
 }
 
 @_cdecl("SCDynamicStoreKeyCreateLocation") @implementation
-public func __SCDynamicStoreKeyCreateLocation(_ allocator: CFAllocator?) -> Unmanaged<CFString> {
+package func __SCDynamicStoreKeyCreateLocation(_ allocator: CFAllocator?) -> Unmanaged<CFString> {
     key { ["Setup:"] }
 }
 
 @_cdecl("SCDynamicStoreKeyCreateProxies") @implementation
-public func __SCDynamicStoreKeyCreateProxies(_ allocator: CFAllocator?) -> Unmanaged<CFString> {
+package func __SCDynamicStoreKeyCreateProxies(_ allocator: CFAllocator?) -> Unmanaged<CFString> {
     key { ["State:", "Network", "Global", "Proxies"] }
 }

@@ -1,15 +1,15 @@
 // The functions of dns_sd.h for references. Their documentation is in the header.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import DNSServiceC
-public import DNSServiceC.Runtime
+package import DNSServiceC
+package import DNSServiceC.Runtime
 internal import DNSWire
 package import EventLoops
 internal import ServiceDiscovery
 
 /// Copies a property.
 @_cdecl("DNSServiceGetProperty") @implementation
-public func DNSServiceGetProperty(
+package func DNSServiceGetProperty(
     _ property: UnsafePointer<CChar>?, _ result: UnsafeMutableRawPointer?, _ size: UnsafeMutablePointer<UInt32>?
 ) -> DNSServiceErrorType {
     DNSServiceEngine.result { () throws(ServiceFailure) in
@@ -31,7 +31,7 @@ private func connection(_ handle: DNSServiceRef?) throws(ServiceFailure) -> Serv
 
 /// The descriptor that is readable exactly while a reply waits.
 @_cdecl("DNSServiceRefSockFD") @implementation
-public func DNSServiceRefSockFD(_ sdRef: DNSServiceRef?) -> CInt {
+package func DNSServiceRefSockFD(_ sdRef: DNSServiceRef?) -> CInt {
     do throws(ServiceFailure) {
         return try connection(sdRef).replies.descriptor
     } catch {
@@ -41,20 +41,20 @@ public func DNSServiceRefSockFD(_ sdRef: DNSServiceRef?) -> CInt {
 
 /// Makes the replies that wait, at most 64. Waits while there is none, and while another thread is in a reply of the reference.
 @_cdecl("DNSServiceProcessResult") @implementation
-public func DNSServiceProcessResult(_ sdRef: DNSServiceRef?) -> DNSServiceErrorType {
+package func DNSServiceProcessResult(_ sdRef: DNSServiceRef?) -> DNSServiceErrorType {
     result { () throws(ServiceFailure) in try connection(sdRef).replies.process() }
 }
 
 /// Ends an operation, or a connection with its operations.
 @_cdecl("DNSServiceRefDeallocate") @implementation
-public func DNSServiceRefDeallocate(_ sdRef: DNSServiceRef?) {
+package func DNSServiceRefDeallocate(_ sdRef: DNSServiceRef?) {
     // In a forked process, the operation is that of the other one.
     if let sdRef, dnss_process_is_own() != 0 { ServiceReferences.remove(Handle(bitPattern: sdRef)) }
 }
 
 /// Creates a connection that operations share with kDNSServiceFlagsShareConnection.
 @_cdecl("DNSServiceCreateConnection") @implementation
-public func DNSServiceCreateConnection(_ sdRef: UnsafeMutablePointer<DNSServiceRef?>?) -> DNSServiceErrorType {
+package func DNSServiceCreateConnection(_ sdRef: UnsafeMutablePointer<DNSServiceRef?>?) -> DNSServiceErrorType {
     result { () throws(ServiceFailure) in
         guard let sdRef else { throw ServiceFailure(kDNSServiceErr_BadParam) }
         sdRef.pointee = DNSServiceRef(bitPattern: try ServiceReferences.addConnection().handle)
@@ -63,7 +63,7 @@ public func DNSServiceCreateConnection(_ sdRef: UnsafeMutablePointer<DNSServiceR
 
 /// Sets the queue of a reference; nil removes it.
 @_cdecl("dnss_set_queue") @implementation
-public func dnss_set_queue(_ service: DNSServiceRef?, _ queue: UnsafeMutableRawPointer?) -> DNSServiceErrorType {
+package func dnss_set_queue(_ service: DNSServiceRef?, _ queue: UnsafeMutableRawPointer?) -> DNSServiceErrorType {
     setQueue(of: service, to: queue.map { CQueueTarget($0) })
 }
 
@@ -76,7 +76,7 @@ package func setQueue(of service: DNSServiceRef?, to target: (any DeliveryTarget
 
 /// Joins the parts of a name to a full name with escapes, in a buffer of kDNSServiceMaxDomainName bytes.
 @_cdecl("DNSServiceConstructFullName") @implementation
-public func DNSServiceConstructFullName(
+package func DNSServiceConstructFullName(
     _ fullName: UnsafeMutablePointer<CChar>?, _ service: UnsafePointer<CChar>?, _ regtype: UnsafePointer<CChar>?,
     _ domain: UnsafePointer<CChar>?
 ) -> DNSServiceErrorType {
@@ -104,7 +104,7 @@ public func DNSServiceConstructFullName(
 
 /// Would map a port of the router.
 @_cdecl("DNSServiceNATPortMappingCreate") @implementation
-public func DNSServiceNATPortMappingCreate(
+package func DNSServiceNATPortMappingCreate(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
     _ protocol: DNSServiceProtocol, _ internalPort: UInt16, _ externalPort: UInt16, _ ttl: UInt32,
     _ callBack: DNSServiceNATPortMappingReply?, _ context: UnsafeMutableRawPointer?
@@ -112,7 +112,7 @@ public func DNSServiceNATPortMappingCreate(
 
 /// Would let a sleep proxy keep a TCP connection.
 @_cdecl("DNSServiceSleepKeepalive") @implementation
-public func DNSServiceSleepKeepalive(
+package func DNSServiceSleepKeepalive(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ fd: CInt, _ timeout: CUnsignedInt,
     _ callBack: DNSServiceSleepKeepaliveReply?, _ context: UnsafeMutableRawPointer?
 ) -> DNSServiceErrorType { DNSServiceErrorType(kDNSServiceErr_Unsupported) }

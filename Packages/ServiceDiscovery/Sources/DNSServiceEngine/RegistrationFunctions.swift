@@ -1,14 +1,14 @@
 // The functions of dns_sd.h that publish. Their documentation is in the header.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import DNSServiceC
+package import DNSServiceC
 internal import DNSWire
 internal import EventLoops
 internal import ServiceDiscovery
 
 /// Registers a service.
 @_cdecl("DNSServiceRegister") @implementation
-public func DNSServiceRegister(
+package func DNSServiceRegister(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
     _ name: UnsafePointer<CChar>?, _ regtype: UnsafePointer<CChar>?, _ domain: UnsafePointer<CChar>?,
     _ host: UnsafePointer<CChar>?, _ port: UInt16, _ txtLen: UInt16, _ txtRecord: UnsafeRawPointer?,
@@ -62,7 +62,7 @@ private func ownRecord(
 
 /// Adds a record to the name of a registered service.
 @_cdecl("DNSServiceAddRecord") @implementation
-public func DNSServiceAddRecord(
+package func DNSServiceAddRecord(
     _ sdRef: DNSServiceRef?, _ RecordRef: UnsafeMutablePointer<DNSRecordRef?>?, _ flags: DNSServiceFlags,
     _ rrtype: UInt16, _ rdlen: UInt16, _ rdata: UnsafeRawPointer?, _ ttl: UInt32
 ) -> DNSServiceErrorType {
@@ -80,7 +80,7 @@ public func DNSServiceAddRecord(
 
 /// Replaces the data of a record that was added or registered, or, without one (NULL), the TXT record of a service.
 @_cdecl("DNSServiceUpdateRecord") @implementation
-public func DNSServiceUpdateRecord(
+package func DNSServiceUpdateRecord(
     _ sdRef: DNSServiceRef?, _ RecordRef: DNSRecordRef?, _ flags: DNSServiceFlags, _ rdlen: UInt16,
     _ rdata: UnsafeRawPointer?, _ ttl: UInt32
 ) -> DNSServiceErrorType {
@@ -104,7 +104,7 @@ public func DNSServiceUpdateRecord(
 
 /// Withdraws a record that was added or registered.
 @_cdecl("DNSServiceRemoveRecord") @implementation
-public func DNSServiceRemoveRecord(
+package func DNSServiceRemoveRecord(
     _ sdRef: DNSServiceRef?, _ RecordRef: DNSRecordRef?, _ flags: DNSServiceFlags
 ) -> DNSServiceErrorType {
     result { () throws(ServiceFailure) in
@@ -123,7 +123,7 @@ public func DNSServiceRemoveRecord(
 
 /// Registers a record of any name in `local`, on a connection of DNSServiceCreateConnection.
 @_cdecl("DNSServiceRegisterRecord") @implementation
-public func DNSServiceRegisterRecord(
+package func DNSServiceRegisterRecord(
     _ sdRef: DNSServiceRef?, _ RecordRef: UnsafeMutablePointer<DNSRecordRef?>?, _ flags: DNSServiceFlags,
     _ interfaceIndex: UInt32, _ fullname: UnsafePointer<CChar>?, _ rrtype: UInt16, _ rrclass: UInt16, _ rdlen: UInt16,
     _ rdata: UnsafeRawPointer?, _ ttl: UInt32, _ callBack: DNSServiceRegisterRecordReply?,

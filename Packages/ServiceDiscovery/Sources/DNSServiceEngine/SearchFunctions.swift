@@ -1,7 +1,7 @@
 // The functions of dns_sd.h that search. Their documentation is in the header.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-public import DNSServiceC
+package import DNSServiceC
 internal import DNSWire
 internal import EventLoops
 internal import Glibc
@@ -14,7 +14,7 @@ private let added = DNSServiceFlags(kDNSServiceFlagsAdd)
 
 /// Browses for services of a type, or of its first subtype.
 @_cdecl("DNSServiceBrowse") @implementation
-public func DNSServiceBrowse(
+package func DNSServiceBrowse(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
     _ regtype: UnsafePointer<CChar>?, _ domain: UnsafePointer<CChar>?, _ callBack: DNSServiceBrowseReply?,
     _ context: UnsafeMutableRawPointer?
@@ -80,7 +80,7 @@ private func browsing<Value: Hashable & Sendable>(
 
 /// Finds the domains in which to browse or to register.
 @_cdecl("DNSServiceEnumerateDomains") @implementation
-public func DNSServiceEnumerateDomains(
+package func DNSServiceEnumerateDomains(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
     _ callBack: DNSServiceDomainEnumReply?, _ context: UnsafeMutableRawPointer?
 ) -> DNSServiceErrorType {
@@ -165,7 +165,7 @@ private struct Locations: Sendable {
 
 /// Resolves a service that DNSServiceBrowse has reported, once for each interface and again after each change.
 @_cdecl("DNSServiceResolve") @implementation
-public func DNSServiceResolve(
+package func DNSServiceResolve(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
     _ name: UnsafePointer<CChar>?, _ regtype: UnsafePointer<CChar>?, _ domain: UnsafePointer<CChar>?,
     _ callBack: DNSServiceResolveReply?, _ context: UnsafeMutableRawPointer?
@@ -208,7 +208,7 @@ public func DNSServiceResolve(
 
 /// Queries the records of a name: by multicast in `local`, otherwise of name servers.
 @_cdecl("DNSServiceQueryRecord") @implementation
-public func DNSServiceQueryRecord(
+package func DNSServiceQueryRecord(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
     _ fullname: UnsafePointer<CChar>?, _ rrtype: UInt16, _ rrclass: UInt16, _ callBack: DNSServiceQueryRecordReply?,
     _ context: UnsafeMutableRawPointer?
@@ -244,7 +244,7 @@ public func DNSServiceQueryRecord(
 
 /// Queries the addresses of a host, of the protocols or, without any, of both families.
 @_cdecl("DNSServiceGetAddrInfo") @implementation
-public func DNSServiceGetAddrInfo(
+package func DNSServiceGetAddrInfo(
     _ sdRef: UnsafeMutablePointer<DNSServiceRef?>?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32,
     _ protocol: DNSServiceProtocol, _ hostname: UnsafePointer<CChar>?, _ callBack: DNSServiceGetAddrInfoReply?,
     _ context: UnsafeMutableRawPointer?
@@ -330,7 +330,7 @@ private func withSocketAddress(
 
 /// Reports that a record may be stale.
 @_cdecl("DNSServiceReconfirmRecord") @implementation
-public func DNSServiceReconfirmRecord(
+package func DNSServiceReconfirmRecord(
     _ flags: DNSServiceFlags, _ interfaceIndex: UInt32, _ fullname: UnsafePointer<CChar>?, _ rrtype: UInt16,
     _ rrclass: UInt16, _ rdlen: UInt16, _ rdata: UnsafeRawPointer?
 ) -> DNSServiceErrorType {
