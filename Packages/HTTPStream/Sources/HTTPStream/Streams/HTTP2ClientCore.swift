@@ -8,12 +8,6 @@ internal import StreamKit
 ///
 /// Its notices are the points of the streams to signal.
 struct HTTP2ClientCore: HTTP2Core, ~Copyable {
-    private struct QueuedRequest: Sendable {
-        let request: HTTP2Request
-        let endsHere: Bool
-        let stream: HTTP2ClientStream
-    }
-
     /// How long a server may send nothing while a request waits for it; then it is sent a PING.
     static let pingInterval = Duration.seconds(30)
     /// How long a server may send nothing after that; then the connection is dead. A server that answers may take any time for its response.
@@ -22,18 +16,13 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     /// How long a connection is kept at least for its first request.
     private static let unusedTime = Duration.seconds(1)
 
-    /// How many requests are removed from the front of the queue at once.
-    private static let sentInQueueLimit = 1024
-
     var machine: HTTP2ClientMachine
     var phase = HTTP2Phase.open
     private var streams: [StreamID: HTTP2ClientStream] = [:]
-    /// The requests that wait until the server allows another stream, in order. There may be thousands.
-    private var queue: [QueuedRequest] = []
+    /// The requests that wait until the server allows another stream.
+    private var queue = HTTP2RequestQueue()
     /// The requests for other protocols that wait for the server's SETTINGS, which tell whether it accepts them.
-    private var unsettled: [QueuedRequest] = []
-    /// The number of requests at the front of the queue that have been sent, and are removed together.
-    private var sentInQueue = 0
+    private var unsettled = HTTP2RequestQueue()
     /// The number of requests sent so far.
     private(set) var sentCount = 0
     /// The number of bytes written.
@@ -77,7 +66,7 @@ extension HTTP2ClientCore {
     /// Whether no request uses the connection, which is open.
     var isIdle: Bool { isOpen && isUnused }
 
-    var isUnused: Bool { streams.isEmpty && sentInQueue == queue.count && unsettled.isEmpty }
+    var isUnused: Bool { streams.isEmpty && queue.isEmpty && unsettled.isEmpty }
 
     /// Whether the server accepts requests for other protocols (RFC 8441 §3); nil before its SETTINGS.
     var acceptsConnectProtocol: Bool? { machine.peerSettings.isConnectProtocolEnabled }
@@ -115,8 +104,7 @@ extension HTTP2ClientCore {
 
     /// Lets the requests that wait for a stream continue on another connection.
     private mutating func giveUpQueue() {
-        signals += (queue[sentInQueue...] + unsettled).map(\.stream.point)
-        (queue, sentInQueue, unsettled) = ([], 0, [])
+        signals += (queue.removeAll() + unsettled.removeAll()).map(\.stream.point)
     }
 }
 
@@ -131,12 +119,11 @@ extension HTTP2ClientCore {
     ) throws(HTTP2LinkFailure) {
         try requireOpen()
         stream.queuedAt = now
-        let queued = QueuedRequest(request: request, endsHere: endsHere, stream: stream)
+        let element = HTTP2RequestQueue.Element(request: request, endsHere: endsHere, stream: stream)
         if request.connectProtocol != nil, acceptsConnectProtocol == nil {
-            unsettled.append(queued)
-        } else {
-            queue.append(queued)
-            sendQueued(callingFor: stream, now: now)
+            unsettled.append(element)
+        } else if !queue.isEmpty || !begin(element, now: now) {
+            queue.append(element)
         }
     }
 
@@ -158,34 +145,32 @@ extension HTTP2ClientCore {
     }
 
     /// Sends the requests that wait, as far as the server allows.
-    ///
-    /// - Parameter caller: the stream of the load that calls, which looks itself.
-    private mutating func sendQueued(callingFor caller: HTTP2ClientStream? = nil, now: Moment) {
-        while sentInQueue < queue.count {
-            let next = queue[sentInQueue]
-            let stream = next.stream
-            do throws(HTTP2Error) {
-                let identifier = try machine.request(next.request, endsHere: next.endsHere, now: elapsed(now))
-                guard let identifier else { return }
-                stream.identifier = identifier
-                stream.isRequestEnded = next.endsHere
-                stream.start = now
-                stream.others = streams.count
-                stream.headEnd = written + machine.outputCount
-                streams[identifier] = stream
-                hasServed = true
-                idleEnd = nil
-            } catch {
-                stream.refusal = error
-            }
-            sentCount += 1
-            sentInQueue += 1
-            if sentInQueue == queue.count || sentInQueue >= HTTP2ClientCore.sentInQueueLimit {
-                queue.removeFirst(sentInQueue)
-                sentInQueue = 0
-            }
-            if stream !== caller { signals.append(stream.point) }
+    private mutating func sendQueued(now: Moment) {
+        while let element = queue.first(), begin(element, now: now) {
+            queue.remove(element.stream)
+            signals.append(element.stream.point)
         }
+    }
+
+    /// Sends a request, unless HTTP/2 cannot carry it. Returns false if the server does not allow another stream yet.
+    private mutating func begin(_ element: HTTP2RequestQueue.Element, now: Moment) -> Bool {
+        let stream = element.stream
+        do throws(HTTP2Error) {
+            let identifier = try machine.request(element.request, endsHere: element.endsHere, now: elapsed(now))
+            guard let identifier else { return false }
+            stream.identifier = identifier
+            stream.isRequestEnded = element.endsHere
+            stream.start = now
+            stream.others = streams.count
+            stream.headEnd = written + machine.outputCount
+            streams[identifier] = stream
+            hasServed = true
+            idleEnd = nil
+        } catch {
+            stream.refusal = error
+        }
+        sentCount += 1
+        return true
     }
 
     /// Sends data of a request's body. Returns the number of bytes taken, or nil if none were; the stream's point is signalled then.
@@ -238,10 +223,8 @@ extension HTTP2ClientCore {
     /// Ends the use of a stream. What the server still sends on it is dropped.
     mutating func close(_ stream: HTTP2ClientStream, now: Moment) {
         guard let identifier = stream.identifier else {
-            if let index = queue.firstIndex(where: { $0.stream === stream }), index >= sentInQueue {
-                queue.remove(at: index)
-            }
-            unsettled.removeAll { $0.stream === stream }
+            queue.remove(stream)
+            unsettled.remove(stream)
             return
         }
         guard streams.removeValue(forKey: identifier) != nil else { return }
@@ -310,7 +293,7 @@ extension HTTP2ClientCore {
             }
         case .sendingStopped(let identifier, _): change(identifier) { $0.isSendingStopped = true }
         case .goAway: drain(now: now)
-        case .settings: (queue, unsettled) = (queue + unsettled, [])
+        case .settings: for element in unsettled.removeAll() { queue.append(element) }
         case .room, .drained, .request: break
         @unknown default: break
         }

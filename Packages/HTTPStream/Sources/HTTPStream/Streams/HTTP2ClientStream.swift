@@ -8,6 +8,8 @@ final class HTTP2ClientStream: @unchecked Sendable {
 
     /// Signalled when something has arrived, when data may be sent, and when a stream can be opened.
     let point: WaitPoint
+    /// The place in the queue; nil outside of it.
+    var ticket: Int?
     /// Nil until the server allows another stream.
     var identifier: StreamID?
     /// Why HTTP/2 cannot carry the request.

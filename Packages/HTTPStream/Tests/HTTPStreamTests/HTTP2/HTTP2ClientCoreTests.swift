@@ -73,6 +73,30 @@ import Testing
         #expect(isRefused)
     }
 
+    @Test("a queue keeps its order, whichever requests are given up", arguments: 0..<64)
+    func giveUp(seed: Int) throws {
+        let request = HTTP2Request(try HTTPRequest(method: .get, target: RequestTarget("/")), scheme: "http")
+        let streams = (0..<6).map { _ in HTTP2ClientStream(waitingAt: WaitPoint()) }
+        var (queue, other) = (HTTP2RequestQueue(), HTTP2RequestQueue())
+        for stream in streams {
+            queue.append(.init(request: request, endsHere: true, stream: stream))
+            // One that was first in another queue.
+            other.remove(stream)
+        }
+        var expected = streams.indices.filter { seed & 1 << $0 == 0 }
+        for index in streams.indices.reversed() where !expected.contains(index) { queue.remove(streams[index]) }
+        if let first = expected.first {
+            #expect(queue.first()?.stream === streams[first])
+            queue.remove(streams[first])
+            expected.removeFirst()
+        }
+        queue.append(.init(request: request, endsHere: true, stream: streams[0]))
+        let rest = queue.removeAll().map { ObjectIdentifier($0.stream) }
+        #expect(rest == (expected + [0]).map { ObjectIdentifier(streams[$0]) })
+        let isEmpty = queue.isEmpty && queue.first() == nil
+        #expect(isEmpty)
+    }
+
     @Test("a server that answers PINGs may leave a request without a response for any time")
     func patience() throws {
         var core = core()
