@@ -47,8 +47,9 @@ public struct HTTPRequest: Hashable, Sendable {
         method: HTTPMethod, target: RequestTarget, version: HTTPVersion = .http11
     ) throws(HTTPMessageError) {
         try Self.check(method, target)
+        let versionBytes = version.bytes
         head = MessageHead(
-            [Array(method.name.utf8), target.bytes, Array(version.description.utf8)],
+            method.name.utf8.span.bytes, target.bytes.span.bytes, versionBytes.span.bytes,
             startLine: StartLine(version: version))
     }
 
@@ -146,8 +147,10 @@ public struct HTTPRequest: Hashable, Sendable {
     public mutating func setTarget(_ target: RequestTarget) throws(HTTPMessageError) {
         let method = method
         try Self.check(method, target)
+        let version = version
+        let versionBytes = version.bytes
         head.setStartLine(
-            [Array(method.name.utf8), target.bytes, Array(version.description.utf8)], StartLine(version: version))
+            method.name.utf8.span.bytes, target.bytes.span.bytes, versionBytes.span.bytes, StartLine(version: version))
         link = nil
     }
 

@@ -48,12 +48,13 @@ public struct HTTPResponse: Hashable, Sendable {
     public init(
         status: HTTPStatus, reason: String? = nil, version: HTTPVersion = .http11
     ) throws(HTTPMessageError) {
-        let phrase = Array((reason ?? status.standardPhrase).utf8)
-        if let bad = phrase.firstIndex(where: { !HTTPGrammar.isFieldByte($0) }) {
+        let phrase = reason ?? status.standardPhrase
+        if let bad = phrase.utf8.enumerated().first(where: { !HTTPGrammar.isFieldByte($0.element) })?.offset {
             throw HTTPMessageError(.invalidReasonPhrase, offset: bad, fault: .caller)
         }
+        let (versionBytes, code) = (version.bytes, status.bytes)
         head = MessageHead(
-            [Array(version.description.utf8), Array(status.description.utf8), phrase],
+            versionBytes.span.bytes, code.span.bytes, phrase.utf8.span.bytes,
             startLine: StartLine(version: version, status: UInt16(status.code)))
     }
 

@@ -34,9 +34,9 @@ struct MessageHead {
     }
 
     /// Creates a head without fields. The start line is the three parts, separated by spaces.
-    init(_ parts: some Collection<some Collection<UInt8>>, startLine: StartLine) {
+    init(_ first: RawSpan, _ second: RawSpan, _ third: RawSpan, startLine: StartLine) {
         storedFields = HTTPFields()
-        setStartLine(parts, startLine)
+        setStartLine(first, second, third, startLine)
     }
 
     /// The positions of the parts of the start line, in the bytes of ``bytes(_:)``.
@@ -70,20 +70,25 @@ struct MessageHead {
     }
 
     /// Sets the start line to three parts, separated by spaces.
-    mutating func setStartLine(_ parts: some Collection<some Collection<UInt8>>, _ line: StartLine) {
+    mutating func setStartLine(_ first: RawSpan, _ second: RawSpan, _ third: RawSpan, _ line: StartLine) {
         var bytes: [UInt8] = []
-        var ranges: [StartLine.ByteRange] = []
-        bytes.reserveCapacity(parts.reduce(4) { $0 + $1.count })
-        for part in parts {
-            if !ranges.isEmpty { bytes.append(HTTPGrammar.space) }
-            ranges.append(.init(bytes.count, bytes.count + part.count))
-            bytes += part
+        bytes.reserveCapacity(first.byteCount + second.byteCount + third.byteCount + 4)
+        func append(_ part: RawSpan) -> StartLine.ByteRange {
+            let start = bytes.count
+            part.withUnsafeBytes { bytes.append(contentsOf: $0) }
+            return .init(start, bytes.count)
         }
+        let firstRange = append(first)
+        bytes.append(HTTPGrammar.space)
+        let secondRange = append(second)
+        bytes.append(HTTPGrammar.space)
+        let thirdRange = append(third)
         var startLine = line
         startLine.line = .init(0, bytes.count)
-        startLine.first = line.status == nil ? ranges[0] : .init()
-        startLine.second = line.status == nil ? ranges[1] : ranges[2]
-        bytes += [HTTPGrammar.cr, HTTPGrammar.lf]
+        startLine.first = line.status == nil ? firstRange : .init()
+        startLine.second = line.status == nil ? secondRange : thirdRange
+        bytes.append(HTTPGrammar.cr)
+        bytes.append(HTTPGrammar.lf)
         setStart(startLine, bytes)
     }
 
@@ -225,15 +230,22 @@ struct MessageHead {
     @inline(never)
     private func strictStartLine() -> [UInt8] {
         if isHeaderless { return [] }
-        return MessageHead(strictParts, startLine: startLine).startBytes ?? []
+        var strict = MessageHead(parsed: HTTPFields())
+        strict.setStrictStartLine(of: self)
+        return strict.startBytes ?? []
     }
 
-    /// The parts of the start line without tolerated whitespace and control characters.
-    private var strictParts: [[UInt8]] {
-        let version = Array(startLine.version.description.utf8)
-        let second = HTTPGrammar.replacingControls(bytes(startLine.second))
-        guard let status = startLine.status else { return [bytes(startLine.first), second, version] }
-        return [version, Array("\(status)".utf8), Array(HTTPGrammar.trimmed(second))]
+    /// Sets the start line to that of another head, without tolerated whitespace and control characters.
+    private mutating func setStrictStartLine(of other: MessageHead) {
+        let line = other.startLine
+        let version = line.version.bytes
+        let second = HTTPGrammar.replacingControls(other.bytes(line.second))
+        if let status = line.status {
+            let reason = HTTPGrammar.trimmed(second)
+            setStartLine(version.span.bytes, Array("\(status)".utf8).span.bytes, reason.span.bytes, line)
+        } else {
+            setStartLine(other.bytes(line.first).span.bytes, second.span.bytes, version.span.bytes, line)
+        }
     }
 
     /// Copies the start line from the storage of the fields to its own bytes.
@@ -243,7 +255,7 @@ struct MessageHead {
         if layout.isStrict || isHeaderless {
             setStart(layout.startLine, Array(storedFields.storage.slice(0..<layout.fieldsStart)))
         } else {
-            setStartLine(strictParts, startLine)
+            setStrictStartLine(of: self)
         }
     }
 }

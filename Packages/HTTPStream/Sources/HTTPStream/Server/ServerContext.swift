@@ -5,11 +5,20 @@ internal import HostResolver
 internal import StreamKit
 
 /// What all exchanges of a server share.
-struct ServerContext: Sendable {
+final class ServerContext: Sendable {
     let configuration: HTTPServer.Configuration
     let stopping: ServerStopping
     let date: DateLine
     let longLived: LongLivedLimit
+
+    init(
+        configuration: HTTPServer.Configuration, stopping: ServerStopping, date: DateLine, longLived: LongLivedLimit
+    ) {
+        self.configuration = configuration
+        self.stopping = stopping
+        self.date = date
+        self.longLived = longLived
+    }
 }
 
 extension ServerContext {
