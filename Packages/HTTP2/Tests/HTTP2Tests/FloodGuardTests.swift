@@ -7,7 +7,7 @@ import Testing
 struct FloodGuardTests {
     /// Feeds a server until the connection ends. Returns the error, and how many times it took the frames.
     static func flood(
-        _ count: Int = 100_000, limits: HTTP2Limits = HTTP2Limits(), start: [UInt8] = [],
+        _ count: Int = 200_000, limits: HTTP2Limits = HTTP2Limits(), start: [UInt8] = [],
         handler: (inout HTTP2ServerMachine) -> Void = { $0.dropEvents() }, frames: (UInt32) -> [UInt8]
     ) throws -> (error: HTTP2Error?, count: Int) {
         var server = HTTP2ServerMachine(limits: limits, now: .zero)
@@ -114,9 +114,9 @@ struct FloodGuardTests {
         ("settingsFrames", Wire.frames { $0.appendSettings([]) }, 99),
         ("pings", Wire.frames { $0.appendPing(1, isAcknowledgment: false) }, 1_000),
         ("emptyFrames", Wire.data(1, ""), 100),
-        ("smallDataFrames", Wire.data(1, "x"), 10_000),
-        ("windowUpdates", Wire.windowUpdate(0, 1), 10_000),
-        ("windowUpdates", Wire.windowUpdate(1, 1), 10_000),
+        ("smallDataFrames", Wire.data(1, "x"), 100_000),
+        ("windowUpdates", Wire.windowUpdate(0, 1), 100_000),
+        ("windowUpdates", Wire.windowUpdate(1, 1), 100_000),
         ("framesWithoutEffect", Wire.frames { $0.appendPing(1, isAcknowledgment: true) }, 10_000),
         ("framesWithoutEffect", Wire.settingsAcknowledgment, 10_000),
         ("framesWithoutEffect", Wire.frame(.priority, on: 9, [0, 0, 0, 0, 1]), 10_000),
@@ -146,6 +146,38 @@ struct FloodGuardTests {
             #expect(sent.isComplete)
             for _ in 0..<16 { try server.receive(part) }
             server.didWrite(server.outputCount)
+        }
+    }
+
+    /// A client that gives back the credit of what it reads when the whole response has left, and raises windows for responses without DATA.
+    @Test func creditForStreamsThatHaveEndedIsNoFlood() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        try server.receive(Wire.clientPreface)
+        for index in 0..<60_000 as Range<UInt32> {
+            let (id, hasBody) = (1 + 2 * index, index % 2 == 0)
+            try server.receive(Wire.get(id) + Wire.windowUpdate(id, 1))
+            server.dropEvents()
+            try server.respond(StreamID(id), with: HTTPResponse(status: .ok), endsHere: !hasBody, now: .zero)
+            if hasBody { _ = try server.send([UInt8](repeating: 0, count: 1024), on: StreamID(id), endsHere: true) }
+            server.close(StreamID(id), now: .zero)
+            server.didWrite(server.outputCount)
+            if hasBody { try server.receive(Wire.windowUpdate(0, 1024) + Wire.windowUpdate(id, 1024)) }
+        }
+    }
+
+    /// A client that gives up large downloads, of which the rest is on its way.
+    @Test func theRestOfAResponseAfterAResetIsNoFlood() throws {
+        var client = HTTP2ClientMachine(now: .zero)
+        try client.receive(Wire.serverPreface)
+        let rest = String(repeating: "r", count: 4096)
+        for index in 0..<400 as Range<UInt32> {
+            let id = try #require(try client.request(MachinePair.head(), endsHere: true, now: .zero))
+            try client.receive(Wire.response(id.rawValue))
+            client.close(id, now: .zero)
+            for _ in 0..<50 { try client.receive(Wire.data(id.rawValue, rest)) }
+            _ = client.takeEvents()
+            client.didWrite(client.outputCount)
+            #expect(id.rawValue == 1 + 2 * index)
         }
     }
 

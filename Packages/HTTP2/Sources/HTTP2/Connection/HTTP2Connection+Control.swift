@@ -76,9 +76,11 @@ extension HTTP2Connection {
             }
             return
         }
-        guard let index = try admit(.windowUpdate, on: id, at: streams.index(of: id)) else { return }
-        // The peer may have forgotten the window of a message that has ended.
-        if streams[index].outgoing.hasEnded { return try floods.countFrameWithoutEffect(now: now) }
+        // Peers give back the credit of what they read, also once the whole message has left.
+        let known = streams.index(of: id)
+        if state(of: id, at: known) == .closed { return }
+        guard let index = try admit(.windowUpdate, on: id, at: known) else { return }
+        if streams[index].outgoing.hasEnded { return }
         guard streams[index].sendWindow.add(increment) else {
             return try resetStream(
                 id,

@@ -63,7 +63,8 @@ extension HTTP2Connection {
         dataFrame = nil
         let id = header.stream
         if !isIdle(id) {
-            try floods.countFrameWithoutEffect(now: now)
+            // The rest of a body may be on its way when this side resets its stream. Large frames cost the peer as much.
+            if header.length < FloodGuard.smallDataSize { try floods.countFrameWithoutEffect(now: now) }
             if recentStreams.wasResetHere(id) || isIgnored(id) { return }
             // A client has forgotten when it reset the stream, and the server has not seen it.
             if role == .client, streams.index(of: id) == nil, !recentStreams.contains(id) { return }

@@ -28,6 +28,8 @@ extension HTTP2Connection {
             if case .to(let state) = StreamState.idle.transition(endsHere ? .headersEnd : .headers, .send) {
                 enter(state, index)
             }
+            // Before the head, whose end tells a driver whether the request has left.
+            if isPeerDoubtful { writer.appendPing(liveness.ask(now: now), isAcknowledgment: false) }
             let frame = writer.beginHeaders(on: id, ends: endsHere)
             encoder.beginBlock(into: &writer.bytes)
             pseudoFields.encode(request, method, authority, path, with: &encoder, into: &writer.bytes)
@@ -37,7 +39,6 @@ extension HTTP2Connection {
                     name: Self.priorityName.span.bytes, value: priority.utf8.span.bytes, into: &writer.bytes)
             }
             writer.endHeaders(frame, on: id)
-            if isPeerDoubtful { writer.appendPing(liveness.ask(now: now), isAcknowledgment: false) }
             return id
         }
     }

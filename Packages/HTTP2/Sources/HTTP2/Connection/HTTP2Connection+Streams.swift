@@ -27,6 +27,7 @@ extension HTTP2Connection {
         receiveWindow.grow(by: size)
         if openCount == 0 { liveness.noteSign(now: now) }
         openCount += 1
+        floods.didOpenStream()
         if timeouts.nextStreamCheck == nil { timeouts.nextStreamCheck = now + streamCheckInterval }
         return streams.insert(
             id, ReceiveWindow(size: size), SendWindow(size: peerSettings.initialWindowSize), incoming: incoming,

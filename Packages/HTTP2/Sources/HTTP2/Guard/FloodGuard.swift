@@ -54,6 +54,11 @@ struct FloodGuard: Sendable {
         windowUpdates.putBack(2 * (1 + count / Self.smallDataSize))
     }
 
+    /// Counts a stream that has been opened: the peer may raise its window, even if no DATA follows.
+    mutating func didOpenStream() {
+        windowUpdates.putBack(2)
+    }
+
     mutating func countWindowUpdate(now: Duration) throws(HTTP2Error) {
         if !windowUpdates.take(now: now) { throw Self.flood("windowUpdates", "WINDOW_UPDATE") }
     }

@@ -74,13 +74,13 @@ public struct HTTP2Limits: Hashable, Sendable {
     /// The received HEADERS, CONTINUATION and DATA frames that carry nothing and end nothing: 100 at once, 10 a second by default.
     public var emptyFrames = HTTP2Rate(burst: 100, perSecond: 10)
 
-    /// The received DATA frames of less than 256 bytes: 10,000 at once and 10,000 a second by default. Larger frames make up for them. Those of
-    /// tunnels do not count.
-    public var smallDataFrames = HTTP2Rate(burst: 10_000, perSecond: 10_000)
+    /// The received DATA frames of less than 256 bytes: 100,000 at once and 100,000 a second by default. Larger frames make up for them. Those of
+    /// tunnels do not count. A stream of gRPC has a frame for each message.
+    public var smallDataFrames = HTTP2Rate(burst: 100_000, perSecond: 100_000)
 
-    /// The received WINDOW_UPDATE frames: 10,000 at once and 1,000 a second by default. Each DATA frame that leaves allows two more, and two for
-    /// each 256 bytes in it.
-    public var windowUpdates = HTTP2Rate(burst: 10_000, perSecond: 1_000)
+    /// The received WINDOW_UPDATE frames: 100,000 at once and 10,000 a second by default. Each stream allows two more; each DATA frame that
+    /// leaves does so too, and two for each 256 bytes in it.
+    public var windowUpdates = HTTP2Rate(burst: 100_000, perSecond: 10_000)
 
     /// The received frames without effect, such as PRIORITY and unknown types: 10,000 at once, 1,000 a second by default.
     public var framesWithoutEffect = HTTP2Rate(burst: 10_000, perSecond: 1_000)
@@ -104,7 +104,7 @@ public struct HTTP2Limits: Hashable, Sendable {
     public var bodyTimeout: Duration = .seconds(60)
 
     /// The time without a sign of life of the peer, while streams are open, after which a PING asks whether it is alive. Nil, the default:
-    /// never. A request after such a time is followed by a PING at once.
+    /// never. A request after such a time has a PING before it.
     ///
     /// Bytes of the peer are a sign of life. So is that the transport takes output that had to wait for it: a PING behind a large body cannot be
     /// answered sooner.

@@ -98,6 +98,9 @@ extension HTTP2ClientCore {
             } else if let idleTime, idleEnd == nil {
                 idleEnd = now + (hasServed ? idleTime : max(idleTime, HTTP2ClientCore.unusedTime))
             }
+        } else if streams.isEmpty, isOpen, idleEnd == nil {
+            // The server allows no stream to the requests that wait.
+            idleEnd = now + (idleTime ?? HTTP2ClientCore.pingInterval)
         }
         if hasEnded { giveUpQueue() }
     }
@@ -253,6 +256,8 @@ extension HTTP2ClientCore {
         while let event = machine.nextEvent() { handle(event, now: now) }
         signalWritable()
         if isOpen { sendQueued(now: now) }
+        // There are no more identifiers of streams.
+        if isOpen, machine.isDraining { drain(now: now) }
     }
 
     mutating func takeNotices() -> [WaitPoint] {

@@ -289,7 +289,9 @@ extension HTTP2Exchange {
         if case .connection = failure.cause, let lost = link.error, lost != .closed { error = lost }
         if failure.requiresHTTP11 {
             repetition = .overHTTP1
-        } else if case .goAway(let goAway) = failure.cause, goAway.code == .noError, goAway.lastStream != .connection {
+        } else if case .goAway(let goAway) = failure.cause, goAway.code == .noError, goAway.lastStream != .connection,
+            failure.processing == .notProcessed
+        {
             repetition = .elsewhere
         } else if failure.processing == .notProcessed {
             repetition = failure.code == .refusedStream ? .afterPause : .again

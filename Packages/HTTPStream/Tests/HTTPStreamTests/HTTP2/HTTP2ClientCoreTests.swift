@@ -73,6 +73,32 @@ import Testing
         #expect(isRefused)
     }
 
+    @Test("requests that a server allows no stream continue elsewhere after a time", arguments: [true, false])
+    func noStreams(isPooled: Bool) throws {
+        var core = HTTP2ClientCore(
+            limits: .default, idleTime: isPooled ? .seconds(10) : nil, silenceLimit: .seconds(5), now: start)
+        let first = HTTP2ClientStream(waitingAt: WaitPoint())
+        let second = HTTP2ClientStream(waitingAt: WaitPoint())
+        var head = try HTTPRequest(method: .get, target: RequestTarget("/"))
+        try head.fields.set("www.example.org", for: .host)
+        try core.send(HTTP2Request(head, scheme: "http"), endsHere: true, as: first, now: start)
+        // The server allows no further stream.
+        core.receive(([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0] as [UInt8]).span.bytes, now: start)
+        try core.send(HTTP2Request(head, scheme: "http"), endsHere: true, as: second, now: start)
+        core.close(first, now: start)
+        core.didWrite(core.outputCount)
+        core.settle(now: start)
+        core.endIfOver(now: start)
+        let (isSent, end) = (try core.hasSent(second), core.idleEnd)
+        #expect(!isSent && end == start + (isPooled ? .seconds(10) : HTTP2ClientCore.pingInterval))
+        _ = core.takeNotices()
+        core.act(now: start + .seconds(60))
+        var isGivenUp = false
+        do throws(HTTP2LinkFailure) { _ = try core.hasSent(second) } catch { isGivenUp = true }
+        let notices = core.takeNotices()
+        #expect(isGivenUp && notices.contains { $0 === second.point })
+    }
+
     @Test("a queue keeps its order, whichever requests are given up", arguments: 0..<64)
     func giveUp(seed: Int) throws {
         let request = HTTP2Request(try HTTPRequest(method: .get, target: RequestTarget("/")), scheme: "http")

@@ -58,6 +58,23 @@ import Testing
         #expect(server.requests.map(\.connection) == [1, 2])
     }
 
+    @Test("a request that the server has begun to answer is not sent again, whatever GOAWAY says")
+    func goAwayAfterInterimResponse() async throws {
+        let server = HTTP2Peer { (machine, event, _) in
+            guard case .ended(let stream) = event else { return nil }
+            if stream == StreamID(1) {
+                try machine.answer(stream)
+                return nil
+            }
+            try machine.respond(
+                stream, with: HTTPResponse(status: HTTPStatus(integerLiteral: 103)), endsHere: false, now: .zero)
+            return .finish(HTTP2Peer.goAway(last: 1))
+        }
+        #expect(try await load(server.stream()) == .ok)
+        await #expect(throws: StreamError.self) { _ = try await load(server.stream(.post, body: .bytes([1]))) }
+        #expect(server.requests.map(\.connection) == [1, 1])
+    }
+
     @Test("a stream above the last one of GOAWAY is sent again as often as connections end after another one")
     func endingConnections() async throws {
         let count = 8
