@@ -101,6 +101,7 @@ let package = Package(
                 .product(name: "CredentialStores", package: "HTTPAuth"),
                 .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "HTTPServerKit", package: "HTTPStream"),
+                .product(name: "HostResolverTesting", package: "HostResolver"),
                 .product(name: "NetKit", package: "NetKit"),
                 .product(name: "Peers", package: "Peers"),
                 .product(name: "WebSocketStream", package: "WebSocketStream"),

@@ -51,6 +51,19 @@ import Testing
         }
     }
 
+    /// The library of international names is loaded on first use.
+    @Test func internationalNamesWorkOnceADescriptorIsFree() async {
+        await #expect(processExitsWith: .success) {
+            let limit = try DescriptorLimit()
+            limit.allow(0)
+            let result = Result { () throws(ResolverError) in try HostName("bücher.example") }
+            limit.lift()
+            let error = #expect(throws: ResolverError.self) { try result.get() }
+            #expect(error?.code == .internationalNamesUnavailable)
+            #expect(try HostName("bücher.example").ascii == "xn--bcher-kva.example")
+        }
+    }
+
     /// A configuration file that cannot be read just now is not an empty one.
     @Test func theLastKnownConfigurationStays() async {
         await #expect(processExitsWith: .success) {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HostResolverTesting
 internal import NetKit
 
 /// Servers that attack HTTP clients, and the layers below HTTP.
@@ -193,8 +194,9 @@ extension Attack {
         }
     }
 
-    /// Runs an operation while all descriptors of the process are in use.
+    /// Runs an operation while all descriptors of the process are in use, but those that libdispatch keeps.
     private static func withoutDescriptors(_ operation: () async -> Bool) async -> Bool {
+        DescriptorLimit.startDispatch()
         var held: [CInt] = []
         while case let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC), descriptor >= 0 { held.append(descriptor) }
         defer { for descriptor in held { close(descriptor) } }

@@ -45,7 +45,8 @@ final class HonestLoad: Sendable {
             } catch {
                 results.withLock { $0.failure = $0.failure ?? "\(error)" }
             }
-            try? await Task.sleep(for: Self.rest)
+            // Not by the system's timers, which need descriptors.
+            try? await EventLoop.shared.sleep(for: Self.rest)
         }
     }
 

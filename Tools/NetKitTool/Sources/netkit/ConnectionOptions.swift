@@ -241,8 +241,10 @@ struct ConnectionOptions: ParsableArguments {
     /// The proxies of `--proxy`, else of `--pac`, else of the system, with the exemptions of `--noproxy`. They apply anew to
     /// each redirect.
     ///
-    /// - Parameter usesTunnels: whether HTTP proxies establish tunnels for http URLs as well. Those of a script do not.
-    func settings(usesTunnels: Bool = false) throws -> ProxySettings {
+    /// - Parameters:
+    ///   - usesTunnels: whether HTTP proxies establish tunnels for http URLs as well. Those of a script do not.
+    ///   - user: the login for SOCKS proxies whose URL has none: they ask for it before any request.
+    func settings(usesTunnels: Bool = false, user: UserAndPassword? = nil) throws -> ProxySettings {
         var settings: ProxySettings
         if proxy == [""] {
             settings = ProxySettings()
@@ -255,9 +257,10 @@ struct ConnectionOptions: ParsableArguments {
         } else {
             settings = try pac.map { try Self.settings(by: $0) } ?? ProxySettings.system() ?? ProxySettings()
         }
-        if usesTunnels {
-            for list in [\ProxySettings.http, \.https, \.ftp, \.others] {
-                for index in settings[keyPath: list].indices { settings[keyPath: list][index].usesTunnels = true }
+        for list in [\ProxySettings.http, \.https, \.ftp, \.others] {
+            for index in settings[keyPath: list].indices {
+                if usesTunnels { settings[keyPath: list][index].usesTunnels = true }
+                Self.setLogin(user, of: &settings[keyPath: list][index])
             }
         }
         settings.tls = try trustingTLS()
@@ -268,6 +271,17 @@ struct ConnectionOptions: ParsableArguments {
         }
         Self.warn(of: settings)
         return settings
+    }
+
+    private static func setLogin(_ login: UserAndPassword?, of server: inout ProxyServer) {
+        switch server.kind {
+        case .http, .https: return
+        case .socks4, .socks4a, .socks5, .socks5h: break
+        }
+        guard let login, server.user == nil else { return }
+        server.user = login.user
+        // SOCKS 4 has no passwords.
+        if server.kind == .socks5 || server.kind == .socks5h { server.password = login.password }
     }
 
     /// Names what exempts no host from the proxies although the user wrote it for that: the traffic goes to the proxy.

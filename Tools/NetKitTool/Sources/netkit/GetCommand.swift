@@ -204,7 +204,8 @@ struct GetCommand: AsyncParsableCommand {
         do {
             targets = try output.targets(of: globs())
             let addresses = try targets.map { try address(of: $0.url) }
-            proxies = try connection.settings(usesTunnels: proxytunnel)
+            proxies = try connection.settings(
+                usesTunnels: proxytunnel, user: login.proxyUser.map(UserAndPassword.init))
             jar = try CookieJar(
                 request.cookie, for: addresses.filter { !FTPOptions.isFTP($0.absoluteString) },
                 writing: request.cookieJar, junksSessionCookies: request.junkSessionCookies)

@@ -170,6 +170,12 @@ struct LoginOptions: ParsableArguments {
             if question.failure != nil {
                 return "Wrong user name or password for \(realm ?? asker.lowercased()) (\(scheme))."
             }
+            if let login = isProxy ? proxyUser : user, UserAndPassword(login).password != nil {
+                let option = isProxy ? "--proxy-auth" : "--auth"
+                return question.downgrade == nil
+                    ? "\(asker) did not complete the \(scheme) login; \(option) selects another scheme."
+                    : "\(asker) now requires a weaker login than before (\(scheme)); \(option) permits it."
+            }
             let option = (isProxy ? "--proxy-user USER" : "-u USER") + (question.user == nil ? "" : ":PASSWORD")
             return "\(asker) requires \(scheme == "NTLM" ? "an" : "a") \(scheme) login"
                 + "\(realm.map { " for \($0)" } ?? ""): use \(option)."

@@ -248,6 +248,24 @@ import Testing
         #expect(run.status == 22 && run.errors.contains("The server rejected the token of --bearer."), "\(run.text)")
     }
 
+    /// A weaker scheme would need the user's consent, which no further login gives.
+    @Test(
+        "a complete login that a server does not take is not asked for again",
+        arguments: [
+            (["NTLM", "Basic realm=r"], "The server did not complete the NTLM login; --auth selects another scheme."),
+            (["Digest realm=r, nonce=n", "Basic realm=r"], "The server now requires a weaker login than before"),
+        ])
+    func weakerSchemes(_ challenges: [String], _ sentence: String) async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            let isDigest = try connection.readHead().contains("Authorization: Digest")
+            let fields = challenges.dropFirst(isDigest ? 1 : 0).map { "WWW-Authenticate: \($0)\r\n" }.joined()
+            try connection.send("HTTP/1.1 401 No\r\n\(fields)Content-Length: 0\r\n\r\n")
+        }
+        defer { server.stop() }
+        let run = try await Tool.run(["get", "-u", "joe:pw", "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 22 && run.errors.contains(sentence), "\(run.text)")
+    }
+
     /// Ctrl-C ends the program by SIGINT; Ctrl-D leaves the question without an answer.
     @Test(arguments: ["http", "ftp"]) func cancelledQuestions(_ scheme: String) async throws {
         let server = try ScriptedServer { connection throws(PeerError) in

@@ -37,6 +37,42 @@ import Testing
                 "127.0.0.1") == "proxied")
     }
 
+    @Test("--proxy-user logs in to a proxy that -p makes establish a tunnel for an http URL") func loginOfATunnel()
+        async throws
+    {
+        let proxy = try ScriptedServer { connection throws(PeerError) in
+            guard try connection.readHead().contains("Proxy-Authorization: Basic am9lOnB3") else {
+                try connection.send(
+                    "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=r\r\nContent-Length: 0\r\n\r\n")
+                return
+            }
+            try connection.send("HTTP/1.1 200 OK\r\n\r\n")
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+        let run = try await Tool.run(
+            ["get", "-p", "-x", "http://127.0.0.1:\(proxy.port)", "--proxy-user", "joe:pw", "http://h.invalid/"])
+        #expect(run.status == 0 && run.output == "ok", "\(run.text)")
+    }
+
+    /// RFC 1929: the login is a part of the handshake.
+    @Test("--proxy-user logs in to a SOCKS proxy") func loginOfSOCKS() async throws {
+        let proxy = try ScriptedServer { connection throws(PeerError) in
+            let offered = try connection.read(2)
+            _ = try connection.read(Int(offered[1]))
+            try connection.send([5, 2])
+            guard try connection.read(8) == [1, 3] + Array("joe".utf8) + [2] + Array("pw".utf8) else { return }
+            try connection.send([1, 0])
+            _ = try connection.read(4 + 1 + "h.invalid".utf8.count + 2)
+            try connection.send([5, 0, 0, 1, 0, 0, 0, 0, 0, 0])
+            try connection.readHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+        let run = try await Tool.run(
+            ["get", "-x", "socks5h://127.0.0.1:\(proxy.port)", "--proxy-user", "joe:pw", "http://h.invalid/"])
+        #expect(run.status == 0 && run.output == "ok", "\(run.text)")
+    }
+
     /// No program listens at port 1, and no name ends in .invalid.
     @Test(
         "a failure to reach the proxy names the proxy",

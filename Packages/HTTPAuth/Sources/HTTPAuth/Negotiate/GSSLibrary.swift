@@ -1,4 +1,5 @@
 internal import CGSSAPI
+internal import EventLoops
 internal import Glibc
 
 /// The functions of MIT Kerberos, loaded at run time, and their coordination with the end of the process.
@@ -17,8 +18,25 @@ struct GSSLibrary: Sendable {
     /// that waits for a dead Kerberos server does not; it stays in the kernel while the process ends.
     static let exitWaitMilliseconds = 200
 
-    /// The library, or the reason why it cannot be used. The first access loads it, once for all threads.
-    static let shared = Result { () throws(HTTPAuthError) in try GSSLibrary(fileName) }
+    /// The library, or the reason why it cannot be used. The first access loads it.
+    static var shared: Result<GSSLibrary, HTTPAuthError> { kept.value }
+
+    private static let kept = late(fileName)
+
+    /// A library that the first access loads, or the reason why it cannot be used: ``HTTPAuthError/Code/unavailable`` if it is not
+    /// installed, cannot be loaded, or lacks a function.
+    static func late(_ fileName: String) -> LateValue<Result<GSSLibrary, HTTPAuthError>> {
+        // The library may use libcrypto.
+        LibcryptoSetup.perform()
+        return LateValue(library: fileName) { handle, reason in
+            Result { () throws(HTTPAuthError) in
+                guard let handle else {
+                    throw .negotiate(.unavailable, "MIT Kerberos is not installed or cannot be loaded: \(reason)")
+                }
+                return try GSSLibrary(handle, of: fileName)
+            }
+        }
+    }
 
     let importName: netkit_gss_import_name
     let releaseName: netkit_gss_release_name
@@ -36,17 +54,8 @@ struct GSSLibrary: Sendable {
     let getHostRealm: netkit_krb5_get_host_realm
     let freeHostRealm: netkit_krb5_free_host_realm
 
-    /// Loads a library. It stays loaded: its threads and exit handlers do not survive its removal.
-    ///
-    /// - Throws: ``HTTPAuthError/Code/unavailable`` if the library is not installed, cannot be loaded, or lacks a
-    ///   function.
-    init(_ fileName: String) throws(HTTPAuthError) {
-        // The library may use libcrypto.
-        LibcryptoSetup.perform()
-        guard let handle = dlopen(fileName, RTLD_NOW | RTLD_LOCAL) else {
-            let reason = dlerror().map { String(cString: $0) } ?? fileName
-            throw .negotiate(.unavailable, "MIT Kerberos is not installed or cannot be loaded: \(reason)")
-        }
+    /// - Throws: ``HTTPAuthError/Code/unavailable`` if the library lacks a function.
+    private init(_ handle: UnsafeMutableRawPointer, of fileName: String) throws(HTTPAuthError) {
         func function<Function>(_ name: String, _: Function.Type) throws(HTTPAuthError) -> Function {
             guard let symbol = dlsym(handle, name) else {
                 throw .negotiate(.unavailable, "\(fileName) has no function \(name); MIT Kerberos 1.11 or later has it")

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import HTTPAuth
@@ -6,7 +7,7 @@ import Testing
 /// integration tests use it with a Kerberos server.
 @Suite struct GSSLibraryTests {
     private static func loading(_ fileName: String) -> Result<GSSLibrary, HTTPAuthError> {
-        Result { () throws(HTTPAuthError) in try GSSLibrary(fileName) }
+        GSSLibrary.late(fileName).value
     }
 
     private func policy(
@@ -20,7 +21,9 @@ import Testing
 
     // Parity: HA-052
     @Test("HA-052: a missing library is an error that names it") func missingLibrary() throws {
-        let error = try #require(throws: HTTPAuthError.self) { try GSSLibrary("libnetkit-missing.so.2") }
+        let error = try #require(throws: HTTPAuthError.self) {
+            try Self.loading("libnetkit-missing.so.2").get()
+        }
         #expect(
             error.description == """
                 Negotiate: a required library or facility is unavailable (MIT Kerberos is not installed or cannot be loaded: \
@@ -31,7 +34,7 @@ import Testing
 
     // Parity: HA-052
     @Test("HA-052: a library without a function is an error that names both") func missingFunction() throws {
-        let error = try #require(throws: HTTPAuthError.self) { try GSSLibrary("libm.so.6") }
+        let error = try #require(throws: HTTPAuthError.self) { try Self.loading("libm.so.6").get() }
         #expect(
             error.description == """
                 Negotiate: a required library or facility is unavailable (libm.so.6 has no function gss_import_name; \
@@ -84,10 +87,27 @@ import Testing
         #expect(try Exchange.authentication("Negotiate", "Basic realm=\"b\"", policy: inside).method == .negotiate)
     }
 
+    @Test func isLoadedOnceADescriptorIsFree() async {
+        await #expect(processExitsWith: .success) {
+            let library = GSSLibrary.late(GSSLibrary.fileName)
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            let count = limit.rlim_cur
+            limit.rlim_cur = 0
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            let early = library.value
+            limit.rlim_cur = count
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            let error = #expect(throws: HTTPAuthError.self) { try early.get() }
+            #expect(error?.code == .unavailable && error?.detail?.hasSuffix("Too many open files") == true)
+            _ = try library.value.get()
+        }
+    }
+
     /// The tests' machine has the library: it is a peer of the integration tests.
     // Parity: HA-052
     @Test("HA-052: all functions are found in MIT Kerberos") func isComplete() throws {
-        _ = try GSSLibrary(GSSLibrary.fileName)
+        _ = try Self.loading(GSSLibrary.fileName).get()
         #expect(GSSLibrary.use { _ in true } == true)
     }
 }

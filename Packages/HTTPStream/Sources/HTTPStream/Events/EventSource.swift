@@ -30,7 +30,7 @@ public struct EventSource: AsyncSequence, Sendable {
 
         /// The pause before another connection, until the server sends its own in `retry:`. Default 3 s.
         ///
-        /// Neither this nor the server's time can be shorter than 0.1 s; the server's can be a day at most.
+        /// Neither this nor the server's time can be shorter than 0.1 s; the server's can be 10 minutes at most.
         public var reconnectionTime: Duration = .seconds(3)
 
         /// The longest pause after connections that received nothing, unless the reconnection time is longer. Default 60 s.

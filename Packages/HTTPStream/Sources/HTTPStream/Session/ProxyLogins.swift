@@ -47,7 +47,7 @@ struct ProxyLogins: Sendable {
 
     /// Returns the routes with the login of each proxy, so that only equal ones share connections.
     ///
-    /// The last proxy of a route for `http` receives its login with each request. The connection then belongs to no login, unless
+    /// The last proxy of a route for `http` receives its login with each request, unless it establishes a tunnel. The connection then belongs to no login, unless
     /// the scheme authenticates it.
     func logins(in routes: [ProxyRoute], toSecure isSecure: Bool) -> [ProxyRoute] {
         routes.map { route in
@@ -58,7 +58,7 @@ struct ProxyLogins: Sendable {
                     proxy.account?.isSentUnasked = false
                 }
                 proxy.isSession = true
-                let takesRequests = index == hops.count - 1 && !isSecure
+                let takesRequests = index == hops.count - 1 && !isSecure && !proxy.usesTunnels
                 if let known = self[proxy]?.known, !takesRequests || known.pool != nil { proxy.login = known.login }
                 hops[index] = proxy
             }

@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import Glibc
 
 /// One decompression by brotli (RFC 7932). The library is loaded at run time, so that programs without coded data do not need it.
@@ -20,11 +21,10 @@ final class Brotli: @unchecked Sendable {
         let decompress: Decompress
         let destroy: Destroy
 
-        static let shared = Library()
+        static let shared = LateValue(library: "libbrotlidec.so.1") { handle, _ in handle.flatMap(Library.init) }
 
-        private init?() {
-            guard let handle = dlopen("libbrotlidec.so.1", RTLD_NOW | RTLD_LOCAL),
-                let create = dlsym(handle, "BrotliDecoderCreateInstance"),
+        private init?(_ handle: UnsafeMutableRawPointer) {
+            guard let create = dlsym(handle, "BrotliDecoderCreateInstance"),
                 let decompress = dlsym(handle, "BrotliDecoderDecompressStream"),
                 let destroy = dlsym(handle, "BrotliDecoderDestroyInstance")
             else { return nil }
@@ -41,14 +41,14 @@ final class Brotli: @unchecked Sendable {
     }
 
     /// Whether the library is installed.
-    static var isAvailable: Bool { Library.shared != nil }
+    static var isAvailable: Bool { Library.shared.value != nil }
 
     private let library: Library
     private let state: OpaquePointer
 
     /// Makes a decompression; nil if the library is not installed or has no memory.
     init?() {
-        guard let library = Library.shared, let state = library.create(nil, nil, nil) else { return nil }
+        guard let library = Library.shared.value, let state = library.create(nil, nil, nil) else { return nil }
         self.library = library
         self.state = state
     }

@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import Glibc
 public import StreamKit
 
@@ -69,11 +70,10 @@ public final class Zlib: @unchecked Sendable {
         let resetDeflate: End
         let endDeflate: End
 
-        static let shared = Library()
+        static let shared = LateValue(library: "libz.so.1") { handle, _ in handle.flatMap(Library.init) }
 
-        private init?() {
-            guard let handle = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL),
-                let initializeInflate = dlsym(handle, "inflateInit2_"), let inflate = dlsym(handle, "inflate"),
+        private init?(_ handle: UnsafeMutableRawPointer) {
+            guard let initializeInflate = dlsym(handle, "inflateInit2_"), let inflate = dlsym(handle, "inflate"),
                 let resetInflate = dlsym(handle, "inflateReset"), let endInflate = dlsym(handle, "inflateEnd"),
                 let initializeDeflate = dlsym(handle, "deflateInit2_"), let deflate = dlsym(handle, "deflate"),
                 let resetDeflate = dlsym(handle, "deflateReset"), let endDeflate = dlsym(handle, "deflateEnd")
@@ -133,7 +133,7 @@ public final class Zlib: @unchecked Sendable {
     private init(
         _ direction: Direction, _ format: Format, _ initialize: (Library, UnsafeMutableRawPointer) -> CInt
     ) throws(StreamError) {
-        guard let library = Library.shared else { throw .noZlib }
+        guard let library = Library.shared.value else { throw .noZlib }
         self.library = library
         self.direction = direction
         self.format = format

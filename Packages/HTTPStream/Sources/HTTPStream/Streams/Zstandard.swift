@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import Glibc
 
 /// One decompression by Zstandard (RFC 8878). The library is loaded at run time, so that programs without coded data do not need it.
@@ -26,11 +27,10 @@ final class Zstandard: @unchecked Sendable {
         let isError: IsError
         let destroy: Destroy
 
-        static let shared = Library()
+        static let shared = LateValue(library: "libzstd.so.1") { handle, _ in handle.flatMap(Library.init) }
 
-        private init?() {
-            guard let handle = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL),
-                let create = dlsym(handle, "ZSTD_createDStream"),
+        private init?(_ handle: UnsafeMutableRawPointer) {
+            guard let create = dlsym(handle, "ZSTD_createDStream"),
                 let set = dlsym(handle, "ZSTD_DCtx_setParameter"),
                 let decompress = dlsym(handle, "ZSTD_decompressStream"), let isError = dlsym(handle, "ZSTD_isError"),
                 let destroy = dlsym(handle, "ZSTD_freeDStream")
@@ -54,14 +54,14 @@ final class Zstandard: @unchecked Sendable {
     static func beginsFrame(_ byte: UInt8) -> Bool { byte == 0x28 || (0x50...0x5f).contains(byte) }
 
     /// Whether the library is installed.
-    static var isAvailable: Bool { Library.shared != nil }
+    static var isAvailable: Bool { Library.shared.value != nil }
 
     private let library: Library
     private let stream: OpaquePointer
 
     /// Makes a decompression; nil if the library is not installed, is too old, or has no memory.
     init?() {
-        guard let library = Library.shared, let stream = library.create() else { return nil }
+        guard let library = Library.shared.value, let stream = library.create() else { return nil }
         self.library = library
         self.stream = stream
         // The deinitializer frees the stream.

@@ -36,6 +36,20 @@ import Testing
         #expect(sent == [nil, joe, joe, nil, ann, ann])
     }
 
+    @Test("a proxy that establishes tunnels for http URLs receives its login with CONNECT, and the origin does not")
+    func tunnelsForHTTP() async throws {
+        let proxy = try TurnServer([Self.proxyAsks, "HTTP/1.1 200 OK\r\n\r\n", Self.ok])
+        var server = try ProxyServer("http://joe:pw@127.0.0.1:\(proxy.port)")
+        server.usesTunnels = true
+        var settings = ProxySettings()
+        (settings.others, settings.bypassesLoopback) = ([server], false)
+        let session = Self.session { [settings] in $0.proxies = .settings(settings) }
+        #expect(try await Self.load(session, "http://127.0.0.1:1/") == .ok)
+        let login = "Proxy-Authorization: Basic am9lOnB3"
+        #expect(proxy.requests.map { $0.prefix { $0 != " " } } == ["CONNECT", "CONNECT", "GET"])
+        #expect(proxy.requests.map { $0.contains(login) } == [false, true, false])
+    }
+
     @Test("a refused password of a URL is replaced by the known one of its user") func wrongPassword() async throws {
         let server = try TurnServer([Self.asks, Self.ok, Self.asks, Self.asks, Self.ok])
         let session = Self.session()

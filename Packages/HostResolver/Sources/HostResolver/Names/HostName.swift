@@ -1,4 +1,5 @@
 public import DNSWire
+internal import EventLoops
 internal import Glibc
 
 /// A validated host name, with the ASCII form that resolvers use.
@@ -160,16 +161,13 @@ private enum InternationalName {
     /// `IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL`, as in browsers: `ß` is not mapped to `ss`.
     private static let flags: CInt = 1 | 8
 
-    private static let toASCII: ToASCII? = {
-        guard let library = dlopen("libidn2.so.0", RTLD_NOW | RTLD_LOCAL),
-            let symbol = dlsym(library, "idn2_to_ascii_8z")
-        else { return nil }
-        return unsafeBitCast(symbol, to: ToASCII.self)
-    }()
+    private static let toASCII = LateValue<ToASCII?>(library: "libidn2.so.0") { library, _ in
+        library.flatMap { dlsym($0, "idn2_to_ascii_8z") }.map { unsafeBitCast($0, to: ToASCII.self) }
+    }
 
     static func ascii(of name: String) throws(ResolverError) -> String {
         guard !name.utf8.contains(0) else { throw ResolverError(.invalidName, name: name, detail: "a NUL byte") }
-        guard let toASCII else { throw ResolverError(.internationalNamesUnavailable, name: name) }
+        guard let toASCII = toASCII.value else { throw ResolverError(.internationalNamesUnavailable, name: name) }
         // One label at a time: libidn2 would apply its rules for hyphens to labels that need no conversion.
         var labels: [String] = []
         for label in name.unicodeScalars.split(omittingEmptySubsequences: false, whereSeparator: isDot) {

@@ -48,8 +48,8 @@ enum CookieFile {
         let isHTTPOnly = line.starts(with: mark)
         let line = line.dropFirst(isHTTPOnly ? mark.count : 0)
         var parts = line.split(separator: 0x09, maxSplits: 6, omittingEmptySubsequences: false)
-        // Editors and web pages turn tabs into blanks.
-        if parts.count == 1 { parts = line.split(separator: 0x20) }
+        // Editors and web pages turn tabs into blanks, some of them or all.
+        if parts.count < 6 { parts = line.split(whereSeparator: isBlank) }
         // An empty value may lack its tab.
         if parts.count == 6 { parts.append([]) }
         guard parts.count == 7 else { throw .parts }

@@ -16,15 +16,22 @@ struct PublicSuffixes: Sendable {
     /// Whether there is a list.
     var areKnown: Bool { rules != nil }
 
-    /// The system's list, or ``unknown``. Read once, on first use; see ``readSystemList()``.
-    static let system: PublicSuffixes = {
+    /// The system's list, or ``unknown``. Read on first use; see ``readSystemList()``.
+    static var system: PublicSuffixes { kept.value }
+
+    private static let kept = LateValue<PublicSuffixes> {
         for name in ["public_suffix_list.dat", "effective_tld_names.dat"] {
-            guard let text = FileManager.default.contents(atPath: "/usr/share/publicsuffix/\(name)") else { continue }
+            let path = "/usr/share/publicsuffix/\(name)"
+            guard let text = FileManager.default.contents(atPath: path) else {
+                // No descriptor is free, for example.
+                if FileManager.default.isReadableFile(atPath: path) { return (.unknown, false) }
+                continue
+            }
             let suffixes = PublicSuffixes(list: Array(text))
-            if suffixes.rules?.isEmpty == false { return suffixes }
+            if suffixes.rules?.isEmpty == false { return (suffixes, true) }
         }
-        return .unknown
-    }()
+        return (.unknown, true)
+    }
 
     private static let threads = BlockingThreads(limit: 1)
 

@@ -115,6 +115,7 @@ import Testing
             ("h.com\tFALSE\t/\tFALSE\t4102444800.742\ta\tb", 4_102_444_800), ("h.com\tFALSE\t/\tFALSE\t\ta\tb", nil),
             ("h.com\tFALSE\t/\tFALSE\t99999999999999999999\ta\tb", 253_402_300_799),
             ("h.com FALSE / FALSE 4102444800 a b", 4_102_444_800), ("h.com   FALSE / FALSE  0 a b", nil),
+            ("h.com  FALSE\t/\tFALSE \t 0 a b", nil),
             ("#HttpOnly_h.com FALSE / FALSE 0 a b", nil), ("  #HttpOnly_h.com FALSE / FALSE 0 a b", nil),
             ("h.com\tFALSE\t/\tFALSE\t1.9e+09\ta\tb", 1_900_000_000),
             ("h.com\tFALSE\t/\tFALSE\t4102444800,5\ta\tb", 4_102_444_800),
