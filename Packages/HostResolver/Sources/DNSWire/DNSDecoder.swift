@@ -109,8 +109,40 @@ struct DNSDecoder {
         case .nsec:
             return .nsec(next: try name(), types: try types(end: end))
         default:
-            return .other(type, try slice(end - position))
+            return .other(type, try otherData(of: type, end: end))
         }
+    }
+
+    /// What the data of other types begin with, if names follow that senders may compress (RFC 3597 §4, RFC 6672 §2.5, RFC 6762 §18.14).
+    private struct Layout {
+        /// The number of bytes, and then of texts, before the first name.
+        var bytes = 0
+        var texts = 0
+        var names = 1
+    }
+
+    private static let layouts: [UInt16: Layout] = [
+        3: Layout(), 4: Layout(),  // MD, MF
+        7: Layout(), 8: Layout(), 9: Layout(),  // MB, MG, MR
+        14: Layout(names: 2), 17: Layout(names: 2),  // MINFO, RP
+        18: Layout(bytes: 2), 21: Layout(bytes: 2), 36: Layout(bytes: 2),  // AFSDB, RT, KX
+        24: Layout(bytes: 18), 46: Layout(bytes: 18),  // SIG, RRSIG
+        26: Layout(bytes: 2, names: 2),  // PX
+        30: Layout(), 39: Layout(),  // NXT, DNAME
+        35: Layout(bytes: 4, texts: 3),  // NAPTR
+    ]
+
+    /// Reads data as they are, with the names in them uncompressed: a pointer means nothing outside of its message.
+    private mutating func otherData(of type: DNSRecordType, end: Int) throws(DNSWireError) -> [UInt8] {
+        guard let layout = Self.layouts[type.rawValue] else { return try slice(end - position) }
+        var data = try slice(layout.bytes)
+        for _ in 0..<layout.texts {
+            let length = try slice(1)
+            data += length
+            data += try slice(Int(length[0]))
+        }
+        for _ in 0..<layout.names { data += try name().wireForm }
+        return data + (try slice(end - position))
     }
 
     /// Reads a bit map of types (RFC 4034 §4.1.2): blocks of up to 32 bytes, in ascending order.

@@ -161,6 +161,40 @@ import Testing
         #expect(throws: DNSWireError.self) { try DNSMessage(wire: Self.question(name)) }
     }
 
+    /// Names in the data of types without a case of their own: their pointers mean nothing outside of the message.
+    @Test(
+        arguments: [
+            // MB, DNAME; MINFO, RP; AFSDB, KX; SIG; PX; NAPTR. 0 stands for a name.
+            (7, [0]), (39, [0]), (14, [0, 0]), (17, [0, 0]), (18, [2, 0]), (36, [2, 0]), (24, [18, 0, 3]),
+            (26, [2, 0, 0]),
+            (35, [4, -1, -2, -3, 0]),
+        ] as [(UInt16, [Int])])
+    func namesInOtherDataAreUncompressed(type: UInt16, parts: [Int]) throws {
+        func data(_ name: [UInt8]) -> [UInt8] {
+            var data: [UInt8] = []
+            for part in parts {
+                if part < 0 { data.append(UInt8(-part)) }
+                data += part == 0 ? name : [UInt8](repeating: 0xC0, count: abs(part))
+            }
+            return data
+        }
+        func message(_ data: [UInt8]) -> [UInt8] {
+            var message: [UInt8] = [0, 0, 0x84, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0x78, 1, 0x79, 0]
+            message += [0, UInt8(type), 0, 1, 0, 0, 0, 9, 0, UInt8(data.count)] as [UInt8]
+            return message + data
+        }
+        let full: [UInt8] = [1, 0x7A, 1, 0x79, 0]
+        // "z" and a pointer to "y", which is at byte 14.
+        for name in [full, [1, 0x7A, 0xC0, 14]] {
+            let record = try DNSMessage(wire: message(data(name))).answers[0]
+            #expect(record.data == .other(DNSRecordType(rawValue: type), data(full)))
+        }
+        // A name that ends after its record, or never.
+        for name: [UInt8] in [[], [1], [0xC0], [0xC0, 100]] {
+            #expect(throws: DNSWireError.self) { try DNSMessage(wire: message(data(name))) }
+        }
+    }
+
     /// CVE-2023-4408 of BIND, FreeBSD eed1a411: names with many pointers waste processor time.
     @Test func boundsThePointersOfAName() throws {
         func message(pointers: Int) -> [UInt8] {
