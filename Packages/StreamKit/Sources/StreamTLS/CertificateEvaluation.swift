@@ -21,7 +21,7 @@ extension TLSConfiguration {
     /// ```
     ///
     /// The settings for trust, the name, the time, relaxations, pins and the verifier apply; the verdicts and errors are those of
-    /// a handshake. Reads the files of ``trust`` on the calling thread, unless a connection has read them.
+    /// a handshake. Reads the files of ``trust`` on the calling thread, unless one of the last verifications has read them.
     ///
     /// - Parameters:
     ///   - certificates: the peer's own certificate, then those of authorities, in any order.
@@ -38,7 +38,7 @@ extension TLSConfiguration {
             throw StreamError(.badConfiguration, .certificateUnreadable("the peer", reason: "there is none"))
         }
         let peer = try TLSPeer(client, streamName: nil, port: nil)
-        let context = try TLSContextCache.shared.context(for: client)
+        let context = try TLSContextCache.verifications.context(for: client)
         let evaluation = CertificateEvaluation(context, peer)
         return try evaluation.chain(of: own, certificates.dropFirst(), for: purpose)
     }

@@ -326,8 +326,12 @@ package final class TLSContextCache: Sendable {
         }
     }
 
-    /// The cache of this process.
+    /// The cache of this process, for connections.
     package static let shared = TLSContextCache()
+
+    /// The contexts of verifications without a connection. Their certificates of authorities are often used once, and must not
+    /// push out the contexts of connections.
+    package static let verifications = TLSContextCache(capacity: 4)
 
     /// How long a change of the files may remain unnoticed.
     package static let examinationInterval: Duration = .seconds(1)

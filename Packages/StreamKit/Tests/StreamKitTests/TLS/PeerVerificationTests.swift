@@ -30,6 +30,25 @@ import Testing
         return (errors.client, errors.server, pair.client.information)
     }
 
+    /// Certificates of authorities that are used once do not push out the contexts of connections.
+    @Test func aVerificationMakesNoContextOfConnections() throws {
+        let authority = TestAuthority()
+        let trust = authority.client.trust
+        let makers = Locked<Set<ObjectIdentifier>>([])
+        for cache in [TLSContextCache.shared, .verifications] {
+            cache.observers.withLock { observers in
+                observers.append { event, configuration in
+                    guard event == .makes, configuration.trust == trust else { return }
+                    makers.withLock { _ = $0.insert(ObjectIdentifier(cache)) }
+                }
+            }
+        }
+        var client = authority.client
+        client.peerName = "www.example.org"
+        for _ in 0..<2 { _ = try client.verifiedChain(of: authority.issue().identity().certificates) }
+        #expect(makers.withLock { $0 } == [ObjectIdentifier(TLSContextCache.verifications)])
+    }
+
     // MARK: Names
 
     @Test(arguments: [
