@@ -54,7 +54,7 @@ final class SystemWatch: Sendable {
         } catch {
             throw .failed
         }
-        files = try FilesWatch(
+        files = FilesWatch(
             ProxySettings.systemFiles() + ["/etc/resolv.conf", "/etc/hosts", "/etc/hostname", "/etc/machine-info"]
         ) { changes.send(.files) }
     }

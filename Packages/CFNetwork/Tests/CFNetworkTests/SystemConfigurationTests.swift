@@ -307,120 +307,6 @@ struct SystemConfigurationTests {
         }
     }
 
-    /// A file is replaced where a link leads to, and another one is created in folders that did not exist.
-    @Test func filesBehindLinksAndInNewFolders() async throws {
-        let files = FileManager.default
-        let folder = files.temporaryDirectory.appending(path: "cfnetwork-files-\(UUID())")
-        try files.createDirectory(at: folder.appending(path: "real"), withIntermediateDirectories: true)
-        defer { try? files.removeItem(at: folder) }
-        func replace(_ path: String) throws {
-            let draft = folder.appending(path: "draft")
-            try Data("text".utf8).write(to: draft)
-            #expect(rename(draft.path, folder.appending(path: path).path) == 0)
-        }
-        try replace("real/file")
-        try files.createSymbolicLink(
-            at: folder.appending(path: "link"), withDestinationURL: folder.appending(path: "real/file"))
-        let (stream, reports) = AsyncStream<Void>.makeStream()
-        var iterator = stream.makeAsyncIterator()
-        let watch = try FilesWatch(["link", "new/deep/file"].map { folder.appending(path: $0).path }) {
-            reports.yield()
-        }
-        try replace("real/other")
-        try replace("real/file")
-        #expect(await iterator.next() != nil)
-        for path in ["new", "new/deep"] {
-            try files.createDirectory(at: folder.appending(path: path), withIntermediateDirectories: false)
-            #expect(await iterator.next() != nil)
-        }
-        try replace("new/deep/file")
-        #expect(await iterator.next() != nil)
-        withExtendedLifetime(watch) {}
-    }
-
-    /// A chain of links, which leads through a folder and at first to nothing. Each part comes, goes and is replaced.
-    @Test func linksThatLeadToNothingYet() async throws {
-        let files = FileManager.default
-        let folder = files.temporaryDirectory.appending(path: "cfnetwork-files-\(UUID())")
-        try files.createDirectory(at: folder.appending(path: "etc"), withIntermediateDirectories: true)
-        defer { try? files.removeItem(at: folder) }
-        // Each change is one event of the kernel.
-        let draft = folder.appending(path: "draft").path
-        func moveDraft(to path: String) { #expect(rename(draft, folder.appending(path: path).path) == 0) }
-        func link(_ path: String, to target: String) throws {
-            try files.createSymbolicLink(atPath: draft, withDestinationPath: target)
-            moveDraft(to: path)
-        }
-        func create(_ path: String) {
-            #expect(files.createFile(atPath: draft, contents: nil))
-            moveDraft(to: path)
-        }
-        try link("etc/file", to: "../run/./current/file")
-        let (stream, reports) = AsyncStream<Void>.makeStream()
-        var iterator = stream.makeAsyncIterator()
-        let watch = try FilesWatch([folder.appending(path: "etc/file").path]) { reports.yield() }
-        for path in ["run", "run/one", "two"] {
-            try files.createDirectory(at: folder.appending(path: path), withIntermediateDirectories: false)
-            if path == "run" { #expect(await iterator.next() != nil) }
-        }
-        try link("run/current", to: "one")
-        #expect(await iterator.next() != nil)
-        for _ in 0..<2 {
-            create("run/one/file")
-            #expect(await iterator.next() != nil)
-            try files.removeItem(at: folder.appending(path: "run/one/file"))
-            #expect(await iterator.next() != nil)
-        }
-        // Another folder, by an absolute path; then a circle, and the folder again.
-        for target in [folder.appending(path: "two").path, "current", folder.appending(path: "two").path] {
-            try link("run/current", to: target)
-            #expect(await iterator.next() != nil)
-        }
-        create("two/file")
-        #expect(await iterator.next() != nil)
-        withExtendedLifetime(watch) {}
-    }
-
-    /// A disk that does not answer costs its own path only: neither the connections of the loop nor the other paths wait for it.
-    @Test func eachPathIsWalkedByItself() async throws {
-        let files = FileManager.default
-        let folder = files.temporaryDirectory.appending(path: "cfnetwork-files-\(UUID())")
-        for name in ["slow", "quick"] {
-            try files.createDirectory(at: folder.appending(path: name), withIntermediateDirectories: true)
-        }
-        defer { try? files.removeItem(at: folder) }
-        /// A folder is one event, as a file is not.
-        func make(_ path: String) throws {
-            try files.createDirectory(at: folder.appending(path: path), withIntermediateDirectories: false)
-        }
-        let (slow, quick) = (BlockingThreads(limit: 1), BlockingThreads(limit: 1))
-        let (stream, reports) = AsyncStream<Void>.makeStream()
-        var iterator = stream.makeAsyncIterator()
-        let paths = ["slow", "quick"].map { folder.appending(path: "\($0)/new/file").path }
-        let watch = try FilesWatch(paths, threads: { $0 == paths[0] ? slow : quick }) { reports.yield() }
-        let (isHeld, answer) = (OneShot<Void>(), OneShot<Void>())
-        slow.run(
-            BlockingThreads.Work {
-                isHeld.provide(())
-                _ = try? answer.value()
-            } refuse: { _ in
-            })
-        _ = try await isHeld.value()
-        try make("slow/new")
-        while slow.queueCount == 0, !Task.isCancelled { await Task.yield() }
-        for path in ["quick/new", "quick/new/file"] {
-            try make(path)
-            #expect(await iterator.next() != nil)
-        }
-        #expect(slow.queueCount == 1)
-        answer.provide(())
-        // Once more, because of what has happened since, however much that is.
-        for _ in 0..<2 { #expect(await iterator.next() != nil) }
-        try make("slow/new/file")
-        #expect(await iterator.next() != nil)
-        withExtendedLifetime(watch) {}
-    }
-
     /// A failure that may be temporary is followed by another lookup; so is a lookup from before a change, which says nothing about the network
     /// after it.
     @Test(arguments: [true, false]) func aNameIsLookedUpAgain(afterAChange: Bool) async throws {
@@ -467,18 +353,6 @@ struct SystemConfigurationTests {
         #expect(schedule.changed() == .nothing && ends(.failed, counts: false, .lookUp))
         #expect(ends(.failed, counts: false, .wait(.seconds(1))) && schedule.changed() == .lookUp)
         #expect(ends(.failed, counts: false, .wait(.seconds(1))))
-    }
-
-    /// The kernel's events, at every length.
-    @Test func eventsOfInotify() {
-        let bytes: [UInt8] =
-            [1, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0] + Array("proxies\0".utf8)
-            + [2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
-        let first = InotifyEvent(watch: 1, mask: 8, name: "proxies")
-        #expect(InotifyEvent.events(in: bytes[...]) == [first, InotifyEvent(watch: 2, mask: 512, name: "")])
-        for count in 0..<bytes.count {
-            #expect(InotifyEvent.events(in: bytes[..<count]) == (count < 24 ? [] : [first]))
-        }
     }
 }
 

@@ -70,7 +70,6 @@ import Testing
                 }
             ),
             ("proxy settings", { _ = try ProxySettings.file(path) }),
-            ("watch of a file", { try FileWatch(path: path).close() }),
             ("proxy script", { _ = try ProxyScriptProcess(limit: .seconds(60)) }),
             ("system roots", { _ = try TLSContextCache().context(for: trusting) }),
             ("named roots", { _ = try TLSContextCache().context(for: named) }),

@@ -49,25 +49,28 @@ public final class ProxySettingsMonitor: Sendable {
     /// The path of the file.
     public let path: String
     private let core: Core
-    private let watch: FileWatch
+    private let watch: Locked<FilesWatch?>
+    /// Has an element after each change of the file.
+    private let signals = Mailbox<Void>(merging: { _, _ in })
 
-    /// Starts to watch a file. The file need not exist, but its directory must.
+    /// Starts to watch a file. Neither the file nor its directory need exist.
     ///
-    /// - Throws: an `errno` if the directory does not exist, or the system has no more watches.
+    /// The file is read once it has been closed after writing, moved or removed. If the kernel has no watches left for this user, or the
+    /// process may not read the directory, the file is looked at every two seconds.
+    ///
+    /// - Throws: `EINVAL` if the path names no file.
     public convenience init(path: String) throws(StreamError) {
         try self.init(path: path, threads: .files(at: path))
     }
 
     /// - Parameter threads: read the file after a change: its disk may hang.
     init(path: String, threads: BlockingThreads) throws(StreamError) {
+        guard path.utf8.contains(where: { $0 != UInt8(ascii: "/") }) else { throw StreamError(posix: EINVAL) }
         self.path = path
-        let watch = try FileWatch(path: path)
-        let core = Core(path: path, threads: threads)
-        self.watch = watch
-        self.core = core
-        Task(executorPreference: EventLoop.shared) {
-            while await watch.next() { await core.refresh() }
-            core.changes.finish()
+        watch = Locked(FilesWatch([path], onlyWhenWritten: true) { [signals] in signals.put(()) })
+        core = Core(path: path, threads: threads)
+        Task(executorPreference: EventLoop.shared) { [core, signals] in
+            while (try? await signals.next()) != nil { await core.refresh() }
         }
     }
 
@@ -100,7 +103,8 @@ public final class ProxySettingsMonitor: Sendable {
 
     /// Stops watching, and all notifications. Idempotent. Replaces `CFRunLoopSourceInvalidate`.
     public func stop() {
-        watch.close()
+        signals.finish()
+        withExtendedLifetime(watch.withLock { $0.take() }) {}  // released after the lock
         core.changes.finish()
     }
 }
@@ -135,81 +139,5 @@ public struct ProxySettingsChanges: AsyncSequence, Sendable {
         public mutating func next() async -> Element? {
             try? await reader.mailbox.next()
         }
-    }
-}
-
-/// Waits for changes of one file with inotify(7), on an event loop.
-///
-/// The directory is watched, not the file: an editor replaces the old file with a new one, and a missing file may be
-/// created. A change is a file closed after writing, moved to or from the path, or removed. Single writes are ignored,
-/// so that a half-written file is not read.
-final class FileWatch: Sendable {
-    private let point: WaitPoint
-    private let name: [UInt8]
-
-    /// Starts to watch.
-    ///
-    /// - Throws: an `errno` if the directory does not exist, or the system has no more watches.
-    init(path: String) throws(StreamError) {
-        let parts = path.utf8.split(separator: UInt8(ascii: "/"))
-        let isAbsolute = path.utf8.first == UInt8(ascii: "/")
-        let folder = (isAbsolute ? "/" : "./") + parts.dropLast().map { String(Substring($0)) }.joined(separator: "/")
-        name = parts.last.map { Array($0) } ?? []
-        guard !name.isEmpty else { throw StreamError(posix: EINVAL) }
-        let descriptor = inotify_init1(O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw StreamError(posix: errno) }
-        point = WaitPoint(descriptor: descriptor, ownership: .owned)
-        let mask = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR)
-        guard inotify_add_watch(descriptor, folder, mask) >= 0 else {
-            let failure = errno
-            point.close()
-            throw StreamError.fileNotOpened(folder, failure)
-        }
-    }
-
-    deinit { close() }
-
-    /// Ends ``next()``.
-    func close() {
-        point.close()
-    }
-
-    /// Waits for the next change. Returns false at the end.
-    nonisolated(nonsending) func next() async -> Bool {
-        guard point.enter(.reader) == .entered else { return false }
-        defer { point.leave(.reader) }
-        var buffer = [UInt8](repeating: 0, count: 16 * 1024)
-        while !point.isClosed(.reader) {
-            let count = SystemCall.retrying { read(point.descriptor, &buffer, buffer.count) }
-            if count > 0 {
-                if containsChange(buffer[..<count]) { return true }
-            } else if count < 0, errno == EAGAIN {
-                guard await point.readerWait(for: .readable, until: nil) == .ready else { return false }
-            } else {
-                return false
-            }
-        }
-        return false
-    }
-
-    /// Whether one of the events is about the file, or events were lost (IN_Q_OVERFLOW).
-    ///
-    /// struct inotify_event: watch, mask and cookie of 4 bytes each, the length of the name, the name followed by NULs.
-    private func containsChange(_ events: ArraySlice<UInt8>) -> Bool {
-        var rest = events
-        var hasChanged = false
-        while rest.count >= 16 {
-            func number(_ offset: Int) -> UInt32 {
-                rest[rest.startIndex + offset..<rest.startIndex + offset + 4].reversed().reduce(0) {
-                    $0 << 8 | UInt32($1)
-                }
-            }
-            let length = Int(min(number(12), 4096))
-            guard rest.count >= 16 + length else { break }
-            let name = rest[rest.startIndex + 16..<rest.startIndex + 16 + length].prefix { $0 != 0 }
-            if name.elementsEqual(self.name) || number(4) & UInt32(IN_Q_OVERFLOW) != 0 { hasChanged = true }
-            rest = rest.dropFirst(16 + length)
-        }
-        return hasChanged
     }
 }
