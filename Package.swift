@@ -81,8 +81,7 @@ let rows: [Row] = [
         "HTTPStream", .tests, "HTTPStreamTests",
         [
             "HTTPStream", "HTTPStreamTesting", "EventLoops", "HTTP2", "HTTPAuth", "HTTPMessage", "HostResolver",
-            "StreamKit",
-            "StreamKitTesting",
+            "StreamKit", "StreamKitTesting",
         ]),
     Row(
         "HTTPStream", .tests, "HTTPServerKitTests",
@@ -157,8 +156,8 @@ let rows: [Row] = [
         "CFNetwork", .tests, "CFNetworkTests",
         [
             "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "Security", "SecurityEngine",
-            "SystemConfiguration", "SystemConfigurationEngine", "EventLoops", "DNSWire", "HostResolver", "StreamKit",
-            "StreamKitTesting",
+            "SystemConfiguration", "SystemConfigurationEngine", "CredentialStores", "EventLoops", "DNSWire",
+            "HostResolver", "StreamKit", "StreamKitTesting",
         ]),
 ]
 

@@ -97,6 +97,7 @@ let package = Package(
             dependencies: [
                 "CFNetwork", "CFNetworkC", "CFNetworkEngine", "CFNetworkPrograms", "Security", "SecurityEngine",
                 "SystemConfiguration", "SystemConfigurationEngine",
+                .product(name: "CredentialStores", package: "HTTPAuth"),
                 .product(name: "EventLoops", package: "EventLoops"),
                 .product(name: "DNSWire", package: "HostResolver"),
                 .product(name: "HostResolver", package: "HostResolver"),

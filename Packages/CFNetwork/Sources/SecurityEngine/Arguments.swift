@@ -2,7 +2,7 @@
 
 internal import CFNetworkEngine
 internal import CoreFoundation
-internal import CredentialStores
+@_spi(Keychain) internal import CredentialStores
 internal import Glibc
 internal import SecurityC
 
@@ -24,12 +24,13 @@ enum Status: OSStatus, Error {
     case noSuchClass = -25306
     case noDefaultKeychain = -25307
     case interactionNotAllowed = -25308
+    case userCanceled = -128
     case damaged = -26275
 
     init(_ error: HTTPAuthError) {
         self =
             switch error.code {
-            case .storeLocked: .interactionNotAllowed
+            case .storeLocked: error.detail == HTTPAuthError.declined ? .userCanceled : .interactionNotAllowed
             case .alreadyStored: .duplicateItem
             case .storeReadOnly: .readOnly
             case .storeMalformed: .damaged

@@ -24,10 +24,9 @@ package func __SecItemAdd(_ attributes: CFDictionary?, _ result: UnsafeMutablePo
 package func __SecItemCopyMatching(_ query: CFDictionary?, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     status { () throws(Status) in
         let query = try ItemQuery(query, for: .matching)
-        let found = try items(query, limit: query.limit ?? 1)
         var values: [Unmanaged<AnyObject>] = []
         defer { for value in values { value.release() } }
-        try withEach(found) { item throws(Status) in
+        try withEach(try items(query), limit: query.limit ?? 1) { item throws(Status) in
             if let value = try value(of: item, query) { values.append(.passRetained(value)) }
         }
         guard let first = values.first else { return }
@@ -41,7 +40,7 @@ package func __SecItemCopyMatching(_ query: CFDictionary?, _ result: UnsafeMutab
 package func __SecItemUpdate(_ query: CFDictionary?, _ attributesToUpdate: CFDictionary?) -> OSStatus {
     status { () throws(Status) in
         let changes = try ItemQuery(attributesToUpdate, for: .changing)
-        try withEach(items(ItemQuery(query, for: .selecting), limit: .max)) { item throws(Status) in
+        try withEach(items(ItemQuery(query, for: .selecting))) { item throws(Status) in
             try KeychainItem.of(item).change(changes.password) { attributes throws(Status) in
                 changes.apply(to: &attributes)
                 if attributes.server?.isEmpty != false || attributes.user?.isEmpty != false { throw .parameter }
@@ -53,7 +52,7 @@ package func __SecItemUpdate(_ query: CFDictionary?, _ attributesToUpdate: CFDic
 @_cdecl("SecItemDelete") @implementation
 package func __SecItemDelete(_ query: CFDictionary?) -> OSStatus {
     status { () throws(Status) in
-        try withEach(items(ItemQuery(query, for: .selecting), limit: .max)) { item throws(Status) in
+        try withEach(items(ItemQuery(query, for: .selecting))) { item throws(Status) in
             try KeychainItem.of(item).delete()
         }
     }
@@ -62,33 +61,37 @@ package func __SecItemDelete(_ query: CFDictionary?) -> OSStatus {
 /// The items that match, the best match first.
 ///
 /// - Throws: `itemNotFound` if there are none.
-private func items(_ query: ItemQuery, limit: Int) throws(Status) -> [SecKeychainItem] {
+private func items(_ query: ItemQuery) throws(Status) -> [SecKeychainItem] {
     if let item = query.item {
         try KeychainItem.of(item).current()
         return [item]
     }
-    let store = try Keychain.store()
-    let entries = try stored { () throws(HTTPAuthError) in try store.entries(query.attributes) }
-    if entries.isEmpty { throw .itemNotFound }
-    return try entries.prefix(limit).map { entry throws(Status) in try KeychainItem.make(store, entry) }
+    return try items(query.attributes)
 }
 
-/// Calls `body` with each item, and leaves out those that another program has removed or changed since they were found.
+/// As `items(query)`, with attributes alone.
+func items(_ attributes: PasswordAttributes) throws(Status) -> [SecKeychainItem] {
+    let store = try Keychain.store()
+    let entries = try stored { () throws(HTTPAuthError) in try store.entries(attributes) }
+    if entries.isEmpty { throw .itemNotFound }
+    return try entries.map { entry throws(Status) in try KeychainItem.make(store, entry) }
+}
+
+/// Calls `body` with each item up to a number of them, and leaves out those that another program has removed or changed since they were found.
+/// No password of a further item is read, nor its key ring unlocked.
 ///
 /// - Throws: `itemNotFound` if none is left; the first other error of `body`.
-private func withEach(
-    _ items: [SecKeychainItem], _ body: (SecKeychainItem) throws(Status) -> Void
-) throws(Status) {
-    var isAnyLeft = false
-    for item in items {
+func withEach<Item>(_ items: [Item], limit: Int = .max, _ body: (Item) throws(Status) -> Void) throws(Status) {
+    var count = 0
+    for item in items where count < limit {
         do throws(Status) {
             try body(item)
-            isAnyLeft = true
+            count += 1
         } catch {
             guard error == .itemNotFound else { throw error }
         }
     }
-    if !isAnyLeft { throw .itemNotFound }
+    if count == 0 { throw .itemNotFound }
 }
 
 /// What a query asks for about an item; nil if it asks for nothing.

@@ -62,11 +62,12 @@ package func SecKeychainFindInternetPassword(
         let search = try attributes(
             (serverName, serverNameLength), (securityDomain, securityDomainLength), (accountName, accountNameLength),
             (path, pathLength), port, `protocol`, authenticationType)
-        let item = try KeychainSearch(search).next()
-        if passwordData != nil || passwordLength != nil {
-            try give(KeychainItem.of(item).password(), to: passwordData, length: passwordLength)
+        try withEach(items(search), limit: 1) { item throws(Status) in
+            if passwordData != nil || passwordLength != nil {
+                try give(KeychainItem.of(item).password(), to: passwordData, length: passwordLength)
+            }
+            give(item, to: itemRef)
         }
-        give(item, to: itemRef)
     }
 }
 

@@ -1,3 +1,4 @@
+@_spi(Keychain) import CredentialStores
 import Security
 import StreamKit
 import StreamKitTesting
@@ -50,6 +51,27 @@ struct SecurityTests {
             precondition(
                 SecCopyErrorMessageString(errSecItemNotFound, nil) == "The keychain has no such item." as CFString)
         }
+    }
+
+    /// An item that another program has removed is left out, and no item after the last one is touched.
+    @Test func itemsUpToALimit() throws {
+        func numbers(of items: [Int], limit: Int) throws(Status) -> [Int] {
+            var read: [Int] = []
+            try withEach(items, limit: limit) { item throws(Status) in
+                read.append(item)
+                if item < 0 { throw .itemNotFound }
+            }
+            return read
+        }
+        #expect(try numbers(of: [-1, 2, 3, 4], limit: 1) == [-1, 2])
+        #expect(try numbers(of: [1, -2, 3, 4], limit: 2) == [1, -2, 3])
+        #expect(try numbers(of: [1, -2], limit: .max) == [1, -2])
+        #expect(throws: Status.itemNotFound) { try numbers(of: [-1, -2], limit: 1) }
+    }
+
+    @Test func errorsOfALockedKeyRing() {
+        #expect(Status(HTTPAuthError(.storeLocked, detail: HTTPAuthError.declined)).rawValue == errSecUserCanceled)
+        #expect(Status(HTTPAuthError(.storeLocked)).rawValue == errSecInteractionNotAllowed)
     }
 
     @Test func certificatesInSwift() throws {

@@ -157,7 +157,7 @@ final class SecretServiceConversation {
             throw HTTPAuthError(.storeLocked, detail: "the key ring was not unlocked within \(promptTimeout)")
         }
         guard completed.first?.isTrue == false else {
-            throw HTTPAuthError(.storeLocked, detail: "the key ring is locked, and the user declined or was not asked")
+            throw HTTPAuthError(.storeLocked, detail: HTTPAuthError.declined)
         }
     }
 
@@ -212,6 +212,8 @@ final class SecretServiceConversation {
 }
 
 extension HTTPAuthError {
+    /// The detail if the user closed the window of the key ring. A service that cannot open one says the same.
+    @_spi(Keychain) public static let declined = "the key ring is locked, and the user declined or was not asked"
     static let notSupported = "org.freedesktop.DBus.Error.NotSupported"
     static let noSuchObject = "org.freedesktop.DBus.Error.UnknownObject"
 

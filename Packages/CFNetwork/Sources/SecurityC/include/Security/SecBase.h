@@ -40,7 +40,7 @@ CF_ENUM(OSStatus) {
     errSecParam = -50,
     /// There is no memory.
     errSecAllocate = -108,
-    /// The user has cancelled the operation. Not returned.
+    /// The user has closed the window that unlocks the keychain.
     errSecUserCanceled = -128,
     /// A certificate could not be evaluated.
     errSecInternalComponent = -2070,

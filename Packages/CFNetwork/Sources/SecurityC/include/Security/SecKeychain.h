@@ -6,9 +6,10 @@
 // the service; one that fails is an error. All functions may wait for the service, which may ask the user to unlock it. They can be called
 // from any thread.
 //
-// All functions that use the keychain can fail with errSecNotAvailable if the service fails or the file cannot be used, with errSecInteractionNotAllowed if
-// the keychain is locked and stays so, with errSecDecode if the file is damaged, with errSecNoDefaultKeychain if there is neither a
-// service nor a folder for the file, and with errSecAllocate without memory. Texts are UTF-8 without NUL of at most 4,096 bytes, and passwords have at
+// All functions that use the keychain can fail with errSecNotAvailable if the service fails or the file cannot be used, with errSecUserCanceled if
+// the keychain is locked and the user closes its window, or the service cannot open one, with errSecInteractionNotAllowed if it stays locked for
+// another reason, with errSecDecode if the file is damaged, with errSecNoDefaultKeychain if there is neither a service nor a folder for the
+// file, and with errSecAllocate without memory. Texts are UTF-8 without NUL of at most 4,096 bytes, and passwords have at
 // most 65,536 bytes: errSecParam for another text, and errSecDataTooLarge.
 
 #include <Security/SecBase.h>
