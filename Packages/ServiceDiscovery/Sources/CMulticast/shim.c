@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #define SET(level, name, value) (setsockopt(descriptor, level, name, &(int){value}, sizeof(int)) == 0)
@@ -118,3 +119,5 @@ ssize_t netkit_multicast_send(
     } while (count < 0 && errno == EINTR);
     return count;
 }
+
+void netkit_multicast_warn(const char *text) { syslog(LOG_WARNING, "ServiceDiscovery: %s", text); }

@@ -53,6 +53,10 @@ struct ServiceFailure: Error {
     init(_ number: Int) { self.number = DNSServiceErrorType(number) }
 
     init(_ error: ServiceDiscoveryError) {
+        if let number = error.daemonNumber.flatMap(DNSServiceErrorType.init(exactly:)) {
+            self.init(Int(number))
+            return
+        }
         let number =
             switch error.code {
             case .collision: kDNSServiceErr_NameConflict
@@ -120,10 +124,12 @@ func text(_ pointer: UnsafePointer<CChar>?) throws(ServiceFailure) -> String? {
     return text
 }
 
-/// A type with its subtypes.
-func serviceType(_ pointer: UnsafePointer<CChar>?) throws(ServiceFailure) -> ServiceType {
+/// A type with its subtypes. That of a service which is registered follows more rules than those of the services of other hosts.
+func serviceType(_ pointer: UnsafePointer<CChar>?, registers: Bool = false) throws(ServiceFailure) -> ServiceType {
     guard let text = try text(pointer) else { throw ServiceFailure(kDNSServiceErr_BadParam) }
-    return try translating { () throws(ServiceDiscoveryError) in try ServiceType(ofProgram: text) }
+    return try translating { () throws(ServiceDiscoveryError) in
+        registers ? try ServiceType(registeredByProgram: text) : try ServiceType(browsedByProgram: text)
+    }
 }
 
 /// Whether a type stands for the list of all types (RFC 6763 §9).
@@ -201,7 +207,7 @@ struct Place: Sendable {
     let interface: String?
     private let isThisMachine: Bool
 
-    /// - Throws: kDNSServiceErr_BadInterfaceIndex, or kDNSServiceErr_Unsupported for an index with another meaning;
+    /// - Throws: kDNSServiceErr_BadInterfaceIndex; kDNSServiceErr_NoMemory without descriptors; kDNSServiceErr_Unsupported for an index with another meaning;
     ///   kDNSServiceErr_ServiceNotRunning in a forked process.
     init(_ index: UInt32) throws(ServiceFailure) {
         try verifyProcess()
@@ -214,8 +220,8 @@ struct Place: Sendable {
             return
         case (.max - 3)...: throw ServiceFailure(kDNSServiceErr_Unsupported)
         default:
-            guard let name = InterfaceName.of(index) else { throw ServiceFailure(kDNSServiceErr_BadInterfaceIndex) }
-            interface = name
+            interface = try translating { () throws(ServiceDiscoveryError) in try InterfaceName.of(index) }
+            if interface == nil { throw ServiceFailure(kDNSServiceErr_BadInterfaceIndex) }
         }
         guard let engine = environment.engine else { throw ServiceFailure(kDNSServiceErr_Unsupported) }
         self.engine = engine

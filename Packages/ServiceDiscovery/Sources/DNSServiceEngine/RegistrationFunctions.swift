@@ -16,7 +16,7 @@ package func DNSServiceRegister(
 ) -> DNSServiceErrorType {
     result { () throws(ServiceFailure) in
         let (operation, place) = (try NewOperation(sdRef, flags), try Place(interfaceIndex))
-        let (type, handle) = (try serviceType(regtype), operation.handle)
+        let (type, handle) = (try serviceType(regtype, registers: true), operation.handle)
         var service = ServiceAdvertisement(
             name: try text(name) ?? ComputerName.current, type: type, domain: try DNSServiceEngine.domain(domain),
             port: UInt16(bigEndian: port), record: try textRecord(txtRecord, txtLen))

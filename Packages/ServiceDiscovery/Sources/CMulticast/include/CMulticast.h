@@ -24,3 +24,6 @@ ssize_t netkit_multicast_receive(
 // Sends one datagram on one interface without waiting. Returns its length, or -1 with errno.
 ssize_t netkit_multicast_send(
     int descriptor, const void *bytes, size_t size, const struct sockaddr *to, socklen_t length, uint32_t interface);
+
+// Writes a warning to the system's log.
+void netkit_multicast_warn(const char *text);

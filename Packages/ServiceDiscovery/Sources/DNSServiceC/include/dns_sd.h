@@ -8,7 +8,7 @@
 //
 // Functions return kDNSServiceErr_NoError or an error: kDNSServiceErr_BadParam for a missing or invalid argument,
 // kDNSServiceErr_BadReference for a reference that is released or of another kind, kDNSServiceErr_BadInterfaceIndex for an interface that
-// does not exist. Then no reference is created, and the place for it is not changed. Names are text in UTF-8, in which DNSServiceConstructFullName escapes
+// does not exist, kDNSServiceErr_NoMemory without memory or descriptors. Then no reference is created, and the place for it is not changed. Names are text in UTF-8, in which DNSServiceConstructFullName escapes
 // dots, backslashes and spaces. The domain of an operation is the default one if it is empty or missing. Ports are in network byte order.
 //
 // Replies come in DNSServiceProcessResult or on a dispatch queue, and never inside the call that begins an operation. Their texts and data are valid
@@ -19,6 +19,11 @@
 // The engine is a thread of the process. A process that is forked after the first operation or connection does not have it: there,
 // functions that begin or use an operation return kDNSServiceErr_ServiceNotRunning, DNSServiceRefSockFD returns -1, and DNSServiceRefDeallocate has no
 // effect. A program that calls daemon(3) registers afterwards. After exec, everything works.
+//
+// Not declared, so that a program that needs them fails when it is compiled: the flags of DNSSEC (…EnableDNSSEC, …Validate, …ValidateOptional, …Secure,
+// …Insecure, …Bogus, …Indeterminate); attributes and queued requests (DNSServiceAttribute…, DNSService…WithAttribute, DNSServiceSendQueuedRequests,
+// kDNSServiceAAAAPolicy…, kDNSServiceFlagsQueueRequest); what Apple's header calls private or reserved (kDNSServiceFlagsPrivate…, kDNSServiceFlagsThreshold…,
+// kDNSServiceInterfaceIndexInfra).
 
 #include <stddef.h>
 #include <stdint.h>
@@ -103,7 +108,17 @@ enum {
     kDNSServiceFlagsIncludeAWDL = 0x100000,
     /// Has no effect: the first query of a name asks for a unicast response (RFC 6762 section 5.4).
     kDNSServiceFlagsUnicastResponse = 0x400000,
+    /// Has no effect: there is no sleep proxy.
+    kDNSServiceFlagsWakeOnlyService = 0x1000000,
+    /// Is in no reply: answers of the cache and of the network are not distinguished.
+    kDNSServiceFlagAnsweredFromCache = 0x40000000,
 };
+
+/// Has no effect: a record that has expired is not known any more. Not an enumerator, because C before C23 limits these to the values of int.
+#define kDNSServiceFlagsAllowExpiredAnswers ((DNSServiceFlags)0x80000000)
+
+/// Is in no reply, for the same reason.
+#define kDNSServiceFlagsExpiredAnswer ((DNSServiceFlags)0x80000000)
 
 /// The errors.
 enum {
@@ -175,6 +190,10 @@ enum {
     kDNSServiceErr_DefunctConnection = -65569,
     /// A policy forbids the operation. Not returned.
     kDNSServiceErr_PolicyDenied = -65570,
+    /// The operation is not permitted. Not returned.
+    kDNSServiceErr_NotPermitted = -65571,
+    /// An answer is older than another one. Not returned.
+    kDNSServiceErr_StaleData = -65572,
 };
 
 /// The protocols of DNSServiceGetAddrInfo and DNSServiceNATPortMappingCreate.
@@ -419,7 +438,7 @@ DNSServiceErrorType DNSSD_API DNSServiceGetAddrInfo(
     DNSServiceRef *sdRef, DNSServiceFlags flags, uint32_t interfaceIndex, DNSServiceProtocol protocol, const char *hostname,
     DNSServiceGetAddrInfoReply callBack, void *context);
 
-/// Reports that a record may be stale, on all interfaces. It is queried again, and operations lose it after ten seconds unless it is confirmed (RFC 6762 section 10.4).
+/// Reports that a record may be stale, on one interface or on all. It is queried again there, and operations lose it after ten seconds unless it is confirmed (RFC 6762 section 10.4).
 /// Returns kDNSServiceErr_Unsupported for another class than kDNSServiceClass_IN.
 DNSServiceErrorType DNSSD_API DNSServiceReconfirmRecord(
     DNSServiceFlags flags, uint32_t interfaceIndex, const char *fullname, uint16_t rrtype, uint16_t rrclass, uint16_t rdlen, const void *rdata);

@@ -112,14 +112,17 @@ final class DaemonEngine: RecordEngine, Sendable {
         Self.loop.execute { self.announce(operation) }
     }
 
-    func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
+    func reconfirm(
+        _ key: RecordKey, _ data: DNSRecordData, interface: String?
+    ) throws(ServiceDiscoveryError) {
         let library = try requireLibrary()
+        let index = try Self.index(of: interface)
         guard library.reconfirms else {
             throw ServiceDiscoveryError(
                 .unsupported, name: key.name.description, detail: "Avahi's library cannot reconfirm a record")
         }
         // Only a hint to the daemon: a failure changes nothing.
-        Self.loop.execute { _ = library.reconfirm(key, data.wireForm) }
+        Self.loop.execute { _ = library.reconfirm(key, data.wireForm, interface: index) }
     }
 
     func end(_ operation: Int) {

@@ -23,13 +23,13 @@ struct DaemonLibrary: Sendable {
     /// `local`.
     var isAvahi: Bool { functions.is_avahi }
 
-    /// Whether ``reconfirm(_:_:)`` has an effect. Avahi's function only prints a message.
+    /// Whether ``reconfirm(_:_:interface:)`` has an effect. Avahi's function only prints a message.
     var reconfirms: Bool { !isAvahi && functions.reconfirm != nil }
 
     /// Reports that a record may be stale; returns the daemon's error number.
-    func reconfirm(_ key: RecordKey, _ data: [UInt8]) -> Int32 {
+    func reconfirm(_ key: RecordKey, _ data: [UInt8], interface: UInt32) -> Int32 {
         guard let reconfirm = functions.reconfirm else { return DaemonNumber.unsupported }
-        return reconfirm(0, 0, key.name.description, key.type.rawValue, 1, UInt16(data.count), data)
+        return reconfirm(0, interface, key.name.description, key.type.rawValue, 1, UInt16(data.count), data)
     }
 }
 
@@ -52,7 +52,9 @@ enum DaemonNumber {
         switch number {
         case nameConflict: ServiceDiscoveryError(.collision, name: name)
         case badParameter, invalid:
-            ServiceDiscoveryError(.badArgument, name: name, detail: "rejected by the discovery daemon's library")
+            ServiceDiscoveryError(
+                .badArgument, name: name, detail: "rejected by the discovery daemon's library",
+                daemonNumber: Int(number))
         case timeout: ServiceDiscoveryError(.timedOut, name: name)
         case unsupported:
             ServiceDiscoveryError(.unsupported, name: name, detail: "the daemon's library lacks this function")

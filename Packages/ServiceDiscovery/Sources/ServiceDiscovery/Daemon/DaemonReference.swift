@@ -40,11 +40,7 @@ final class DaemonReference: Sendable {
                         Inbox.put(.failed(DaemonNumber.error(error)), context)
                     } else if let data = DNSRecordData(wire: Array(bytes), type: DNSRecordType(rawValue: type)) {
                         let isAdded = flags & DaemonNumber.add != 0
-                        let reply: DaemonReply =
-                            isAdded
-                            ? .added(data, interface: interface, named: InterfaceName.of(interface))
-                            : .removed(data, interface: interface)
-                        Inbox.put(reply, context)
+                        Inbox.put(DaemonReference.reply(data, interface, isAdded: isAdded), context)
                     }
                 }, context)
         }
@@ -52,6 +48,15 @@ final class DaemonReference: Sendable {
         self.pointer = Locked(pointer)
         self.library = library
         self.inbox = inbox
+    }
+
+    private static func reply(_ data: DNSRecordData, _ interface: UInt32, isAdded: Bool) -> DaemonReply {
+        guard isAdded else { return .removed(data, interface: interface) }
+        do throws(ServiceDiscoveryError) {
+            return .added(data, interface: interface, named: try InterfaceName.of(interface))
+        } catch {
+            return .failed(error)
+        }
     }
 
     /// Begins a publication. Blocks until the daemon accepts it.

@@ -72,25 +72,29 @@ final class AutomaticEngine: RecordEngine, Sendable {
         try state.withLock { $0.operations[operation] }?.update(records)
     }
 
-    func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
+    func reconfirm(
+        _ key: RecordKey, _ data: DNSRecordData, interface: String?
+    ) throws(ServiceDiscoveryError) {
         do throws(ServiceDiscoveryError) {
-            try daemon.reconfirm(key, data)
+            try daemon.reconfirm(key, data, interface: interface)
         } catch {
-            try embedded.reconfirm(key, data)
-            if error.code == .unsupported { try verifyForDaemon(key, data) }
+            try embedded.reconfirm(key, data, interface: interface)
+            if error.code == .unsupported { try verifyForDaemon(key, data, interface) }
         }
     }
 
     /// Verifies a record for Avahi's daemon, which cannot be asked to do so but accepts a goodbye. The embedded engine
     /// queries the record (RFC 6762 §10.4). If no answer confirms it, a goodbye is sent that does not leave this
     /// machine.
-    private func verifyForDaemon(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
+    private func verifyForDaemon(
+        _ key: RecordKey, _ data: DNSRecordData, _ interface: String?
+    ) throws(ServiceDiscoveryError) {
         let record = DNSRecord(key.name, timeToLive: 0, data)
         guard state.withLock({ $0.verifying.insert(record.identity).inserted }) else { return }
         let presence = RecordPresence(data)
         let query = OperationNumber.next()
         do throws(ServiceDiscoveryError) {
-            try embedded.query(key, interface: nil, as: query, sink: presence)
+            try embedded.query(key, interface: interface, as: query, sink: presence)
             EventLoop.shared.schedule(at: .now + verificationTime) { [embedded, weak self] in
                 embedded.end(query)
                 if !presence.isKnown { embedded.sendLocalGoodbye(for: record) }

@@ -118,8 +118,10 @@ struct DomainRouter: RecordEngine {
         try local.update(operation, records: records)
     }
 
-    func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
-        try engine(of: key.name).reconfirm(key, data)
+    func reconfirm(
+        _ key: RecordKey, _ data: DNSRecordData, interface: String?
+    ) throws(ServiceDiscoveryError) {
+        try engine(of: key.name).reconfirm(key, data, interface: interface)
     }
 
     var waitingLimit: WaitingLimit { local.waitingLimit }

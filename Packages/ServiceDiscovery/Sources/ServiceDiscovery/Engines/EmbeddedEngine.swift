@@ -11,7 +11,8 @@ internal import HostResolver
 /// ```
 ///
 /// The engine opens its sockets with the first operation and closes them with the last. It shares port 5353 with other
-/// programs, follows changes of interfaces and addresses, and stays within ``EngineLimits`` whatever other hosts send.
+/// programs. If one of them keeps the port of IPv4 or of IPv6 for itself, the engine uses the other family, says so once in the
+/// system's log, and tries again every ten seconds. It follows changes of interfaces and addresses, and stays within ``EngineLimits`` whatever other hosts send.
 ///
 /// Published services are withdrawn with goodbyes when the program returns from `main` or calls `exit`. A program that a signal ends
 /// sends none: handle the signal, for example SIGTERM, by calling `exit`. A process that is forked has no engine: operations do not continue
@@ -40,6 +41,9 @@ public final class EmbeddedEngine: Sendable {
     private struct Transport {
         /// Those of each family.
         var families: [GroupSockets<MulticastSocket>]
+        /// The families whose port another program keeps for itself. They are tried again.
+        var inUse: [CInt]
+        var retry: LoopTimer?
         let monitor: NetworkMonitor?
         let changes: Subscription?
 
@@ -179,8 +183,8 @@ extension EmbeddedEngine: RecordEngine {
 
     var waitingLimit: WaitingLimit { WaitingLimit(limits) }
 
-    func reconfirm(_ key: RecordKey, _ data: DNSRecordData) {
-        perform { $0.machine.reconfirm(key, data, now: .now) }
+    func reconfirm(_ key: RecordKey, _ data: DNSRecordData, interface: String?) {
+        perform { $0.machine.reconfirm(key, data, interface: interface, now: .now) }
     }
 
     func sendLocalGoodbye(for record: DNSRecord) {
@@ -281,16 +285,43 @@ extension EmbeddedEngine: RecordEngine {
 extension EmbeddedEngine {
     private func open(_ state: inout State) throws(ServiceDiscoveryError) {
         guard state.transport == nil else { return }
-        let sockets = try SocketOpening.sockets(of: [AF_INET, AF_INET6], openSocket)
+        let (sockets, inUse) = try SocketOpening.sockets(of: [AF_INET, AF_INET6], openSocket)
         let monitor = try Self.makeMonitor()
         let links = try InterfaceList.links(names: names)
         let changes = monitor?.observe(on: .loop(loop)) { [weak self] _ in self?.refresh() }
-        let transport = Transport(families: sockets.map(GroupSockets.init), monitor: monitor, changes: changes)
+        let transport = Transport(
+            families: sockets.map(GroupSockets.init), inUse: inUse, monitor: monitor, changes: changes)
         state.machine.receivesUnicast = !transport.isPortShared
         state.transport = transport
         for socket in sockets { receive(from: socket) }
+        PortWarnings.log(inUse)
+        retryLater(&state)
         // If this fails, the engine is idle, and the transport is closed.
         try use(links, &state).get()
+    }
+
+    /// The pause before a family is tried again whose port another program keeps for itself.
+    private static let retryPause: Duration = .seconds(10)
+
+    private func retryLater(_ state: inout State) {
+        if state.transport?.inUse.isEmpty ?? true { return }
+        state.transport?.retry = loop.schedule(at: .now + Self.retryPause) { [weak self] in self?.retry() }
+    }
+
+    /// Opens the families whose port is free by now. The operations begin again on all links, as on those that come back.
+    private func retry() {
+        let hasOpened = perform { state in
+            guard var transport = state.transport else { return false }
+            let sockets = transport.inUse.compactMap { try? openSocket($0) }
+            transport.inUse.removeAll { family in sockets.contains { $0.family == family } }
+            transport.families += sockets.map(GroupSockets.init)
+            state.transport = transport
+            for socket in sockets { receive(from: socket) }
+            if !sockets.isEmpty { state.machine.setLinks([], now: .now) }
+            retryLater(&state)
+            return !sockets.isEmpty
+        }
+        if hasOpened { refresh() }
     }
 
     private func openSocket(_ family: CInt) throws(ServiceDiscoveryError) -> MulticastSocket {
@@ -370,6 +401,7 @@ extension EmbeddedEngine {
     }
 
     private static func close(_ transport: Transport?) {
+        transport?.retry?.cancel()
         transport?.changes?.cancel()
         transport?.monitor?.stop()
         for socket in transport?.sockets ?? [] { socket.close() }

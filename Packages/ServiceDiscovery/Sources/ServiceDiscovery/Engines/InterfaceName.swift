@@ -3,10 +3,18 @@ internal import Glibc
 /// The names of network interfaces.
 package enum InterfaceName {
     /// Returns the name of the interface with this index; nil if there is none.
-    package static func of(_ index: UInt32) -> String? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(IF_NAMESIZE)) { buffer in
-            buffer.baseAddress.flatMap { if_indextoname(index, $0) }.map { String(cString: $0) }
+    ///
+    /// - Throws: as ``index(of:)``.
+    package static func of(_ index: UInt32) throws(ServiceDiscoveryError) -> String? {
+        var failure: CInt = 0
+        let name = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(IF_NAMESIZE)) { buffer -> String? in
+            if let start = buffer.baseAddress, if_indextoname(index, start) != nil { return String(cString: start) }
+            failure = errno
+            return nil
         }
+        // Without a descriptor, the kernel cannot be asked.
+        guard name != nil || failure == ENXIO else { throw ServiceDiscoveryError(errno: failure) }
+        return name
     }
 
     /// Returns the index of an interface; nil if there is none with this name.

@@ -32,8 +32,8 @@ protocol RecordEngine: Sendable {
     /// Replaces the further records of a published service, or the only record of ``publish(_:as:sink:)``.
     func update(_ operation: Int, records: [OwnRecord]) throws(ServiceDiscoveryError)
 
-    /// Reports that a record may be stale, so that the engine verifies it (RFC 6762 §10.4).
-    func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError)
+    /// Reports that a record may be stale, so that the engine verifies it (RFC 6762 §10.4): on one interface, or on all.
+    func reconfirm(_ key: RecordKey, _ data: DNSRecordData, interface: String?) throws(ServiceDiscoveryError)
 
     /// Sends a goodbye for a record to the other programs on this machine, and to no other machine.
     func sendLocalGoodbye(for record: DNSRecord)

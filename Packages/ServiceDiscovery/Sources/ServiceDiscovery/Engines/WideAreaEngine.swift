@@ -77,7 +77,7 @@ extension WideAreaEngine: RecordEngine {
 
     func update(_ operation: Int, record: TXTRecord) {}
 
-    func reconfirm(_ key: RecordKey, _ data: DNSRecordData) {
+    func reconfirm(_ key: RecordKey, _ data: DNSRecordData, interface: String?) {
         perform { $0.machine.reconfirm(key, now: .now) }
     }
 

@@ -205,8 +205,10 @@ struct DiscoveryMachine {
     }
 
     /// Verifies a record (RFC 6762 §10.4): it is removed unless an answer confirms it soon.
-    mutating func reconfirm(_ key: RecordKey, _ data: DNSRecordData?, now: DiscoveryTime) {
-        for index in links.keys.sorted() { links[index]?.verify(key, data, now: now) }
+    mutating func reconfirm(_ key: RecordKey, _ data: DNSRecordData?, interface: String? = nil, now: DiscoveryTime) {
+        for index in links.keys.sorted() where includes(interface, index) {
+            links[index]?.verify(key, data, now: now)
+        }
     }
 
     // MARK: Actions

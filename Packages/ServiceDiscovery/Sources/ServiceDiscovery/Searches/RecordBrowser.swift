@@ -31,7 +31,7 @@ package struct RecordBrowser: Sendable {
 
     /// Reports that a record of the name may be stale, so that the engine verifies it (RFC 6762 §10.4).
     package func reconfirm(_ data: DNSRecordData) throws(ServiceDiscoveryError) {
-        try engine.engine.reconfirm(RecordKey(name, data.type), data)
+        try engine.engine.reconfirm(RecordKey(name, data.type), data, interface: interface)
     }
 }
 

@@ -87,7 +87,7 @@ public struct ServiceResolver: AsyncSequence, Sendable {
     /// - Throws: ``ServiceDiscoveryError/Code-swift.struct/unsupported`` if the engine does not support this.
     public func reconfirm() throws(ServiceDiscoveryError) {
         guard let name = DNSName(labels: service.type.labels + service.domain.name.labels) else { return }
-        try engine.engine.reconfirm(RecordKey(name, .ptr), .ptr(service.fullName))
+        try engine.engine.reconfirm(RecordKey(name, .ptr), .ptr(service.fullName), interface: interface)
     }
 
     private func found(_ resolved: ResolvedService?) throws(ServiceDiscoveryError) -> ResolvedService {

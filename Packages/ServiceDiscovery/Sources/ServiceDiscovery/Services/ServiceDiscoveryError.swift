@@ -24,7 +24,7 @@ public struct ServiceDiscoveryError: Error, Hashable, Sendable {
     /// The error's number in ``domain``: that of CFNetwork, or `errno` for ``Domain/posix``.
     public let number: Int
 
-    /// The number of dns_sd.h, if the daemon failed with one that has no ``code`` of its own. Replaces
+    /// The number of dns_sd.h, if the daemon failed with one that has no ``code`` of its own, or refused an argument. Replaces
     /// `kCFDNSServiceFailureKey`.
     public let daemonNumber: Int?
 

@@ -39,12 +39,17 @@ public struct ServiceType: Sendable {
         try self.init(text, rule: Self.brokenRule)
     }
 
-    /// Parses the same, with any application label that begins with an underscore. Programs in C use labels that break the rules, such as
-    /// Barrier's `_barrierServerZeroconf`, and Apple's and Avahi's libraries accept them.
-    package init(ofProgram text: String) throws(ServiceDiscoveryError) {
+    /// Parses the same, with any application label that begins with an underscore: services of other hosts have labels that break the rules.
+    package init(browsedByProgram text: String) throws(ServiceDiscoveryError) {
+        try self.init(text, rule: Self.brokenBrowsingRule)
+    }
+
+    /// Parses the same, with an application label as Apple's library registers it. Programs in C have labels of more than 15 characters, such as
+    /// Barrier's `_barrierServerZeroconf`, and underscores in them.
+    package init(registeredByProgram text: String) throws(ServiceDiscoveryError) {
         try self.init(text) { label in
-            guard label.hasPrefix("_") else { return Self.underscoreRule }
-            return (2...63).contains(label.utf8.count) ? nil : "the part before the transport must have 2 to 63 bytes"
+            Self.brokenBrowsingRule(of: label)
+                ?? Self.brokenCharacterRule(of: Array(label.utf8.dropFirst()), marks: Array("-_".utf8))
         }
     }
 
@@ -93,6 +98,7 @@ public struct ServiceType: Sendable {
     /// The two DNS labels.
     var labels: [[UInt8]] { [Array(application.utf8), Array(transport.rawValue.utf8)] }
 
+    private static let hyphen = UInt8(ascii: "-")
     private static let marks = Array(".,\\".utf8)
     private static let underscoreRule = "it must begin with an underscore, as in _http._tcp"
 
@@ -102,16 +108,27 @@ public struct ServiceType: Sendable {
         guard (1...maximumApplicationLength).contains(letters.count) else {
             return "the part before the transport must have 1 to \(maximumApplicationLength) characters"
         }
+        if let rule = brokenCharacterRule(of: letters, marks: [hyphen]) { return rule }
+        if zip(letters, letters.dropFirst()).contains(where: { $0 == hyphen && $1 == hyphen }) {
+            return "it must not contain two hyphens in a row"
+        }
+        return nil
+    }
+
+    private static func brokenBrowsingRule(of label: String) -> String? {
+        guard label.hasPrefix("_") else { return underscoreRule }
+        return (2...63).contains(label.utf8.count) ? nil : "the part before the transport must have 2 to 63 bytes"
+    }
+
+    /// - Parameter marks: what may be between letters and digits.
+    private static func brokenCharacterRule(of letters: [UInt8], marks: [UInt8]) -> String? {
         let isLetter = letters.map { (0x61...0x7A).contains($0 | 0x20) }
-        let isHyphen = letters.map { $0 == UInt8(ascii: "-") }
-        let isDigit = letters.map { (0x30...0x39).contains($0) }
-        guard (0..<letters.count).allSatisfy({ isLetter[$0] || isHyphen[$0] || isDigit[$0] }) else {
+        guard zip(letters, isLetter).allSatisfy({ $1 || (0x30...0x39).contains($0) || marks.contains($0) }) else {
             return "only letters, digits and hyphens are allowed"
         }
         if !isLetter.contains(true) { return "it must contain a letter" }
-        if isHyphen.first == true || isHyphen.last == true { return "it must not begin or end with a hyphen" }
-        if zip(isHyphen, isHyphen.dropFirst()).contains(where: { $0 && $1 }) {
-            return "it must not contain two hyphens in a row"
+        if let first = letters.first, let last = letters.last, marks.contains(first) || marks.contains(last) {
+            return "it must not begin or end with a hyphen"
         }
         return nil
     }

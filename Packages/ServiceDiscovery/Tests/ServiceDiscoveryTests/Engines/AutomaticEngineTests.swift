@@ -161,7 +161,7 @@ import Testing
         let name = try #require(DNSName("_http._tcp.local"))
         let web = DNSRecord(name, timeToLive: 9, .ptr(try instance("Web").fullName))
         if isPresent { embedded.set([web]) }
-        try engine.reconfirm(web.key, web.data)
+        try engine.reconfirm(web.key, web.data, interface: nil)
         let expected = ["reconfirm", "query PTR", "end"] + (isPresent ? [] : ["gone \(name)"])
         while embedded.calls.count < expected.count, !Task.isCancelled { await Task.yield() }
         #expect(embedded.calls == expected && embedded.running.isEmpty)
@@ -215,7 +215,8 @@ import Testing
     @Test func reconfirmsWithoutADaemon() throws {
         let (daemon, embedded) = (ScriptedEngine(refusing: unavailable), ScriptedEngine())
         let name = try #require(DNSName("_http._tcp.local"))
-        try AutomaticEngine(daemon, or: embedded).reconfirm(RecordKey(name, .ptr), .ptr(name))
-        #expect(embedded.calls == ["reconfirm"])
+        try AutomaticEngine(daemon, or: embedded).reconfirm(
+            RecordKey(name, .ptr), .ptr(name), interface: "lo")
+        #expect(embedded.calls == ["reconfirm on lo"])
     }
 }

@@ -63,7 +63,7 @@ import Testing
         try engine.update(operation, record: try TXTRecord(["new": "1"]))
         try await waitUntil { $0.references[1]?.texts.count == 2 }
         let service = try ServiceInstance(name: "Web", type: ServiceType("_http._tcp"))
-        try engine.reconfirm(RecordKey(.http, .ptr), .ptr(service.fullName))
+        try engine.reconfirm(RecordKey(.http, .ptr), .ptr(service.fullName), interface: nil)
         engine.end(operation)
         let query = try engine.query(RecordKey(.http, .ptr), interface: nil, sink: RecordingSink())
         try await waitUntil { $0.references.count == 2 }
@@ -83,13 +83,13 @@ import Testing
         let host = try #require(DNSName("desk.local"))
         advertisement.host = host
         let operation = try engine.publish(advertisement, sink: RecordingSink())
-        try engine.reconfirm(RecordKey(host, .a), .a(IPv4Address(192, 0, 2, 7)))
+        try engine.reconfirm(RecordKey(host, .a), .a(IPv4Address(192, 0, 2, 7)), interface: "lo")
         while ScriptedDaemon.state.withLock({ $0.reconfirmed.isEmpty }) {
             try Task.checkCancellation()  // by the time limit
             await Task.yield()
         }
         #expect(ScriptedDaemon.state.withLock { $0.references[1]?.host } == "desk.local.")
-        #expect(ScriptedDaemon.state.withLock { $0.reconfirmed } == ["desk.local. 1 [192, 0, 2, 7]"])
+        #expect(ScriptedDaemon.state.withLock { $0.reconfirmed } == ["desk.local. 1 [192, 0, 2, 7] on 1"])
         #expect(throws: ServiceDiscoveryError.self) {
             try engine.queryLink(
                 RecordKey(try #require(DNSName("desk.example")), .a), interface: nil, sink: RecordingSink())

@@ -59,7 +59,7 @@ import Testing
             _ advertisement: ServiceAdvertisement, as operation: Int, sink: any EventSink
         ) throws(ServiceDiscoveryError) { try base.publish(advertisement, as: operation, sink: sink) }
         func update(_ operation: Int, record: TXTRecord) throws(ServiceDiscoveryError) {}
-        func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {}
+        func reconfirm(_ key: RecordKey, _ data: DNSRecordData, interface: String?) throws(ServiceDiscoveryError) {}
         func end(_ operation: Int) { base.end(operation) }
     }
 

@@ -81,10 +81,11 @@ enum ScriptedDaemon {
             }
         }
         functions.descriptor = { _ in ScriptedDaemon.state.withLock { $0.descriptor } }
-        functions.reconfirm = { _, _, name, type, _, length, data in
+        functions.reconfirm = { _, interface, name, type, _, length, data in
             ScriptedDaemon.noteCall()
             let bytes = Array(UnsafeRawBufferPointer(start: data, count: Int(length)))
-            let line = "\(name.map { String(cString: $0) } ?? "") \(type) \(bytes)"
+            let place = interface == 0 ? "" : " on \(interface)"
+            let line = "\(name.map { String(cString: $0) } ?? "") \(type) \(bytes)\(place)"
             ScriptedDaemon.state.withLock { $0.reconfirmed.append(line) }
             return 0
         }

@@ -118,8 +118,10 @@ final class ScriptedEngine: RecordEngine {
         if let refusal = state.withLock({ $0.refusal }) { throw refusal }
     }
 
-    func reconfirm(_ key: RecordKey, _ data: DNSRecordData) throws(ServiceDiscoveryError) {
-        state.withLock { $0.calls.append("reconfirm") }
+    func reconfirm(
+        _ key: RecordKey, _ data: DNSRecordData, interface: String?
+    ) throws(ServiceDiscoveryError) {
+        state.withLock { $0.calls.append("reconfirm" + (interface.map { " on \($0)" } ?? "")) }
         if let refusal = state.withLock({ $0.refusal }) { throw refusal }
     }
 

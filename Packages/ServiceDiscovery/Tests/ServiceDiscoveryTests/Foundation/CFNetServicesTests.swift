@@ -394,6 +394,6 @@ import Testing
     func daemonNumbers(_ number: Int32, _ code: ServiceDiscoveryError.Code) {
         let error = DaemonNumber.error(number)
         #expect(error.code == code)
-        #expect(error.daemonNumber == (code == .daemonFailed ? Int(number) : nil))
+        #expect(error.daemonNumber == ([.daemonFailed, .badArgument].contains(code) ? Int(number) : nil))
     }
 }

@@ -365,6 +365,18 @@ struct ArgumentTests {
         }
     }
 
+    /// What the daemon has refused, it has refused with a number of dns_sd.h.
+    @Test(arguments: [-65_540, -65_549, -65_555] as [DNSServiceErrorType])
+    func theNumberOfTheDaemonIsReturned(number: DNSServiceErrorType) {
+        ServiceEnvironment.with(engine) {
+            engine.refuse(DaemonNumber.error(number))
+            for function in Beginning.supported {
+                var reference: DNSServiceRef?
+                #expect(function(&reference, Arguments()) == number && reference == nil, "\(function)")
+            }
+        }
+    }
+
     /// The variable chooses the engine; an unknown value is an error, and not another engine.
     @Test func theVariableChoosesTheEngine() {
         func local(_ choice: String?) -> (any RecordEngine)? {

@@ -361,6 +361,8 @@ struct SearchFunctionTests {
             let data = desk.wireForm
             let status = DNSServiceReconfirmRecord(0, 0, "_http._tcp.local.", 12, 1, UInt16(data.count), data)
             #expect(status == 0 && engine.calls == ["reconfirm"])
+            let onOne = DNSServiceReconfirmRecord(0, 1, "_http._tcp.local.", 12, 1, UInt16(data.count), data)
+            #expect(onOne == 0 && engine.calls.last == "reconfirm on lo")
             #expect(DNSServiceReconfirmRecord(0, 0, "_http._tcp.local.", 1, 1, 3, data) == -65540)
         }
     }

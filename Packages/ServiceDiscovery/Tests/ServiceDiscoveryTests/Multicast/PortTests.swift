@@ -10,18 +10,20 @@ struct PortTests {
     /// Opens both families; `results` are those of the attempts, with nil for success.
     private func open(
         _ results: [CInt: [ServiceDiscoveryError?]]
-    ) -> (result: Result<[CInt], ServiceDiscoveryError>, attempts: [CInt], pauses: Int) {
-        var (attempts, pauses) = ([CInt](), 0)
+    ) -> (result: Result<[CInt], ServiceDiscoveryError>, inUse: [CInt], attempts: [CInt], pauses: Int) {
+        var (inUse, attempts, pauses) = ([CInt](), [CInt](), 0)
         let result = Result { () throws(ServiceDiscoveryError) in
-            try SocketOpening.sockets(of: [AF_INET, AF_INET6], pause: { pauses += 1 }) {
+            let opening = try SocketOpening.sockets(of: [AF_INET, AF_INET6], pause: { pauses += 1 }) {
                 family throws(ServiceDiscoveryError) in
                 let earlier = attempts.count { $0 == family }
                 attempts.append(family)
                 if let error = results[family].flatMap({ $0[min(earlier, $0.count - 1)] }) { throw error }
                 return family
             }
+            inUse = opening.inUse
+            return opening.sockets
         }
-        return (result, attempts, pauses)
+        return (result, inUse, attempts, pauses)
     }
 
     /// A program that has the port for itself for a moment costs no family.
@@ -31,14 +33,26 @@ struct PortTests {
         #expect(opening.attempts == [AF_INET, AF_INET, AF_INET, AF_INET6] && opening.pauses == 2)
     }
 
-    /// A family that another program keeps is not taken for a family that the machine lacks.
-    @Test func aPortThatStaysInUseIsAFailure() {
-        for family in [AF_INET, AF_INET6] {
+    /// A family that another program keeps leaves the other one, and is known.
+    @Test func aPortThatStaysInUseCostsItsFamily() {
+        for (family, other) in [(AF_INET, AF_INET6), (AF_INET6, AF_INET)] {
             let opening = open([family: [Self.inUse]])
-            #expect(opening.result == .failure(Self.inUse))
+            #expect(opening.result == .success([other]) && opening.inUse == [family])
             #expect(opening.attempts.count { $0 == family } == SocketOpening.attempts)
             #expect(opening.pauses == SocketOpening.attempts - 1)
         }
+        #expect(open([AF_INET: [Self.inUse], AF_INET6: [Self.inUse]]).result == .failure(Self.inUse))
+        let missing = ServiceDiscoveryError(errno: EAFNOSUPPORT)
+        #expect(open([AF_INET: [Self.inUse], AF_INET6: [missing]]).result == .failure(Self.inUse))
+        #expect(open([AF_INET: [missing], AF_INET6: [Self.inUse]]).result == .failure(Self.inUse))
+    }
+
+    @Test func aFamilyIsWarnedOfOnce() {
+        var warnings = PortWarnings()
+        #expect(warnings.warning(of: []) == nil)
+        #expect(warnings.warning(of: [AF_INET])?.contains("5353 of IPv4;") == true)
+        #expect(warnings.warning(of: [AF_INET]) == nil)
+        #expect(warnings.warning(of: [AF_INET, AF_INET6])?.contains("5353 of IPv6;") == true)
     }
 
     @Test func oneFamilyIsEnough() {

@@ -240,6 +240,27 @@ import Testing
         #expect(network.hosts[0].records(id).count == 1)
     }
 
+    /// What was found on two interfaces is verified on one.
+    @Test func verifiesRecordsOfOneInterface() throws {
+        let network = SimulatedNetwork()
+        network.addHostWithTwoInterfaces("host0")
+        let id = try network.query(0, .http, .ptr)
+        for interface: UInt32 in [1, 2] {
+            try network.inject(.response(Self.pointer), to: 0, interface: interface)
+        }
+        network.run(for: .seconds(400))
+        _ = network.take()
+        network.hosts[0].machine.reconfirm(
+            Self.pointer.key, Self.pointer.data, interface: "wlan0", now: network.now)
+        network.run(for: .seconds(9))
+        #expect(network.take().map(\.transmission.interface) == [2, 2])
+        network.run(for: .milliseconds(1001))
+        let removals = network.hosts[0].events.compactMap { event -> UInt32? in
+            if event.id == id, case .removed(_, let interface) = event.event { interface } else { nil }
+        }
+        #expect(removals == [2])
+    }
+
     @Test func noticesUnansweredQueries() throws {
         let network = SimulatedNetwork(hosts: 1)
         let id = try network.query(0, .http, .ptr)

@@ -109,18 +109,20 @@ final class SimulatedNetwork {
     /// Delivers a packet to a host as if another host had sent it.
     func inject(
         _ message: DNSMessage, to host: Int, from source: String = "10.0.0.250", port: UInt16 = 5353,
-        isMulticast: Bool = true
+        isMulticast: Bool = true, interface: UInt32 = 1
     ) throws {
-        inject(try message.wireForm(), to: host, from: source, port: port, isMulticast: isMulticast)
+        inject(
+            try message.wireForm(), to: host, from: source, port: port, isMulticast: isMulticast, interface: interface)
         run(for: .zero)
     }
 
     func inject(
         _ bytes: [UInt8], to host: Int, from source: String = "10.0.0.250", port: UInt16 = 5353,
-        isMulticast: Bool = true
+        isMulticast: Bool = true, interface: UInt32 = 1
     ) {
         let datagram = Datagram(
-            bytes: bytes, source: IPAddress(source)!, sourcePort: port, isMulticast: isMulticast, interface: 1)
+            bytes: bytes, source: IPAddress(source)!, sourcePort: port, isMulticast: isMulticast,
+            interface: interface)
         hosts[host].machine.receive(datagram, now: now)
     }
 

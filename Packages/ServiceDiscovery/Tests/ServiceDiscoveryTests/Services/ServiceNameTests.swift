@@ -28,19 +28,29 @@ import Testing
 
     /// Programs in C use labels that break the rules.
     @Test(arguments: [
-        "_barrierServerZeroconf._tcp", "_nvstream_dbd._tcp", "_1._udp",
+        "_barrierServerZeroconf._tcp", "_nvstream_dbd._tcp", "_a--b._tcp", "_1a._udp",
         "_" + String(repeating: "a", count: 62) + "._tcp",
     ])
     func acceptsTypesOfPrograms(text: String) throws {
-        let type = try ServiceType(ofProgram: text)
+        let type = try ServiceType(browsedByProgram: text)
         #expect(type.description == text)
+        #expect(try ServiceType(registeredByProgram: text) == type)
         let service = try ServiceInstance(name: "a", type: type)
         #expect(ServiceInstance(fullName: service.fullName) == service)
     }
 
     @Test(arguments: ["", "a._tcp", "_._tcp", "_a", "_a._sctp", "_" + String(repeating: "a", count: 63) + "._tcp"])
     func refusesTypesOfPrograms(text: String) {
-        let error = #expect(throws: ServiceDiscoveryError.self) { try ServiceType(ofProgram: text) }
+        let browsed = #expect(throws: ServiceDiscoveryError.self) { try ServiceType(browsedByProgram: text) }
+        let registered = #expect(throws: ServiceDiscoveryError.self) { try ServiceType(registeredByProgram: text) }
+        #expect(browsed?.code == .invalidType && registered?.code == .invalidType)
+    }
+
+    /// Services of other hosts may have labels that no program may register.
+    @Test(arguments: ["_1._udp", "_-a._tcp", "_a-._tcp", "_a_._tcp", "__a._tcp", "_ä._tcp", "_a b._tcp", "_a!._tcp"])
+    func browsesMoreTypesThanItRegisters(text: String) throws {
+        #expect(try ServiceType(browsedByProgram: text).description == text)
+        let error = #expect(throws: ServiceDiscoveryError.self) { try ServiceType(registeredByProgram: text) }
         #expect(error?.code == .invalidType)
     }
 
