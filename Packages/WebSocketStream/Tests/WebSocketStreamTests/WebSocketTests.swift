@@ -82,6 +82,24 @@ extension WebSocket.Configuration {
         }
     }
 
+    @Test("a redirect may lead to another origin, which gets the whole handshake") func redirectsToAnotherOrigin()
+        async throws
+    {
+        try await serving(Self.echo) { target in
+            try await serving { exchange in
+                try await exchange.respond(.found, fields: HTTPFields([("Location", target.absoluteString)]))
+            } _: { url in
+                var configuration = WebSocket.Configuration.patient
+                configuration.subprotocols = ["echo"]
+                let socket = try await WebSocket.connect(url, configuration: configuration, session: session())
+                #expect(socket.subprotocol == "echo")
+                try await socket.send(.text("hello"))
+                #expect(try await socket.receive()?.text == "hello")
+                try await socket.close()
+            }
+        }
+    }
+
     @Test(arguments: [false, true], [HTTPVersions.automatic, .http2])
     func echoes(isCompressed: Bool, versions: HTTPVersions) async throws {
         try await serving(Self.echo) { url in

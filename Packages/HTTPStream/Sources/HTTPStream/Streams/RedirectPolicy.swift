@@ -164,11 +164,12 @@ public struct CrossOriginPolicy: Sendable, Hashable {
     }
 
     /// The fields that are always sent: what the client accepts and what it is, the requested part and version of the resource,
-    /// and the type of the body.
+    /// the type of the body, and the handshake for another protocol.
     public static let safeFields: Set<HTTPFieldName> = [
         .accept, "Accept-Charset", .acceptEncoding, .acceptLanguage, .cacheControl, "Content-Disposition",
         .contentEncoding, "Content-Language", .contentLength, .contentRange, .contentType, .date, .expect, .ifMatch,
-        .ifModifiedSince, .ifNoneMatch, .ifRange, "If-Unmodified-Since", "Pragma", .range, .te, .transferEncoding,
+        .ifModifiedSince, .ifNoneMatch, .ifRange, "If-Unmodified-Since", "Pragma", .range, "Sec-WebSocket-Extensions",
+        "Sec-WebSocket-Key", "Sec-WebSocket-Protocol", "Sec-WebSocket-Version", .te, .transferEncoding, .upgrade,
         .userAgent,
     ]
 

@@ -76,6 +76,17 @@ import Testing
         #expect(hop.request.fields.contains(.accept))
     }
 
+    /// Without these fields the other origin could not switch: a redirect from ws to wss leads to another origin.
+    @Test func theHandshakeOfAWebSocketIsRepeated() throws {
+        let names: [HTTPFieldName] = [
+            "Sec-WebSocket-Extensions", "Sec-WebSocket-Key", "Sec-WebSocket-Protocol", "Sec-WebSocket-Version",
+            "Upgrade",
+        ]
+        let fields = names.map { ($0, "x") } + [(.cookie, "s")]
+        let hop = try #require(try next(302, "https://a.example/", from: "http://a.example/", fields: fields))
+        #expect(hop.request.fields.map(\.name) == names)
+    }
+
     /// The application names further fields that are sent.
     @Test func namedFields() throws {
         let fields: [(HTTPFieldName, String)] = [("X-Request-ID", "1"), ("X-Api-Key", "s"), (.userAgent, "u")]

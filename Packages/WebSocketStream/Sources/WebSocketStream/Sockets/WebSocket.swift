@@ -146,6 +146,7 @@ extension WebSocket {
         public var compression: WebSocketCompression?
 
         /// The subprotocols that this side supports, in order of preference. Default none. The server's preference counts.
+        /// Never a secret: the origin to which a redirect leads gets them, too.
         public var subprotocols: [String] = []
 
         /// Whether a client's handshake follows redirects, also those to `ws` and `wss`. Default true; then
