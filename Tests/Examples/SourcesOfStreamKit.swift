@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import HTTPStream
-import StreamKitFoundation
+@_spi(Packages) import StreamKitFoundation
 import StreamKitTesting
 
 extension StreamProperty where Value == String {

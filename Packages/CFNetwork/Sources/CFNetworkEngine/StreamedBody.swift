@@ -3,7 +3,7 @@ internal import CFNetworkC
 internal import Dispatch
 internal import EventLoops
 internal import Foundation
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 internal import StreamKitFoundation
 
 /// A CFReadStream or InputStream of any kind as the transport of a stream that reads it: the body of an HTTP request.

@@ -3,7 +3,7 @@
 
 internal import CFNetworkEngine
 package import CoreFoundation
-package import EventLoops
+@_spi(Packages) package import EventLoops
 internal import Glibc
 internal import HostResolver
 internal import RunLoopDelivery

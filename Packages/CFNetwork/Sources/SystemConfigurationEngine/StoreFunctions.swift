@@ -5,7 +5,7 @@ internal import CFNetworkC
 internal import CFNetworkC.Runtime
 internal import CFNetworkEngine
 package import CoreFoundation
-package import EventLoops
+@_spi(Packages) package import EventLoops
 internal import ServiceDiscovery
 internal import StreamKit
 package import SystemConfigurationC

@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import HostResolver
 internal import StreamKit
 

@@ -1,6 +1,6 @@
 import DNSWire
 import HostResolver
-import StreamKit
+@_spi(Packages) import StreamKit
 import SystemConfiguration
 import Testing
 

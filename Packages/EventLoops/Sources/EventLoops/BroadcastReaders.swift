@@ -10,7 +10,7 @@
 /// The first reader begins with the elements since the readers were created, and a reader that is made after its release continues where it
 /// stopped. A reader that is made while another one exists begins with the elements from then on: a mailbox has one reader, and a second one
 /// would take elements away from it.
-public final class BroadcastReaders<Element: Sendable>: Sendable {
+@_spi(Packages) public final class BroadcastReaders<Element: Sendable>: Sendable {
     /// One reader, such as an iterator.
     public final class Reader: Sendable {
         /// The reader's elements.

@@ -3,7 +3,7 @@ internal import CEventLoops
 /// Delivery on a dispatch queue of a program in C, a `dispatch_queue_t`, which Swift on Linux cannot name.
 ///
 /// On a concurrent queue, calls of different signals may overlap.
-public struct CQueueTarget: DeliveryTarget {
+@_spi(Packages) public struct CQueueTarget: DeliveryTarget {
     private let queue: Queue
 
     /// Delivers on `queue`, a `dispatch_queue_t`, and retains it.

@@ -10,7 +10,7 @@
 /// }
 /// pairs.forEach { $0.close() }
 /// ```
-public struct Deferred<Item: Sendable>: Sendable {
+@_spi(Packages) public struct Deferred<Item: Sendable>: Sendable {
     // Most uses of a lock defer nothing, and most others one item: the first one needs no array.
     @usableFromInline var first: Item?
     @usableFromInline var others: [Item] = []

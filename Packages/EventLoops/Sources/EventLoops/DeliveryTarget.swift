@@ -80,7 +80,7 @@ public struct LoopTarget: DeliveryTarget {
 /// Calls at once, on the thread that signals: for callbacks that only pass the signal on, for example to ``EventPump/signal()``.
 ///
 /// Other targets never call from inside ``DeliverySignal/signal()``. With this one, the callback must not take a lock that the code
-/// that signals may hold, unless that code delays the call (``delayingCalls(_:)``).
+/// that signals may hold.
 public struct DirectTarget: DeliveryTarget {
     private final class Signal: DeliverySignal {
         private let body: SignalBody
@@ -112,7 +112,7 @@ public struct DirectTarget: DeliveryTarget {
     /// use the same layer.
     ///
     /// - Throws: the error of `body`.
-    public static func delayingCalls<Result: ~Copyable, Failure: Error>(
+    @_spi(Packages) public static func delayingCalls<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         if delayed != nil { return try body() }  // the outer call makes them

@@ -14,7 +14,7 @@ internal import Glibc
 ///     throw ServiceUnavailable()
 /// }
 /// ```
-public enum DescriptorReserve {
+@_spi(Packages) public enum DescriptorReserve {
     /// The maximum number of descriptors in reserve.
     public static let maximumCount = 64
 

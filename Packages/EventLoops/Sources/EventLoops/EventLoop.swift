@@ -131,7 +131,7 @@ public final class EventLoop: TaskExecutor, Sendable {
     /// wakes for another reason, at the latest after 5 ms.
     ///
     /// For work that is probably unnecessary by then: waking a thread costs ten times as much as this call.
-    public func executeDeferred(_ body: @escaping @Sendable () -> Void) {
+    @_spi(Packages) public func executeDeferred(_ body: @escaping @Sendable () -> Void) {
         if isCurrent { state.bodies.append(body) } else { submit(lazily: true) { $0.bodies.append(body) } }
     }
 

@@ -10,7 +10,7 @@ internal import Glibc
 /// Closing a file may wait for its disk: a network file system first sends what has been written. Where the last reference goes away in a
 /// task or on the thread of an event loop, one of the threads for files closes the descriptor. Elsewhere it is closed at once: a program
 /// that closes a stream or a file expects its descriptor back.
-public final class FileDescriptor: Sendable {
+@_spi(Packages) public final class FileDescriptor: Sendable {
     /// The number, for calls of the system while this object exists.
     public let number: CInt
     /// The threads for calls on the file.

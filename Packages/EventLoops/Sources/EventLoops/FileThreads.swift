@@ -8,14 +8,14 @@ extension BlockingThreads {
     static let maximumFileThreadsPerDevice = 8
 
     /// The longest wait for one call on a file, for users without a limit of their own: 60 s.
-    public static let fileTimeout = Duration.seconds(60)
+    @_spi(Packages) public static let fileTimeout = Duration.seconds(60)
 
     /// The threads for the file system of an open file.
     ///
     /// As ``files(at:)``, for the mount that the file was opened in. The disk is not asked.
     ///
     /// - Parameter descriptor: the descriptor of a file or a folder.
-    public static func files(of descriptor: CInt) -> BlockingThreads {
+    @_spi(Packages) public static func files(of descriptor: CInt) -> BlockingThreads {
         deviceThreads.part(Mounts.present.device(of: descriptor))
     }
 
@@ -39,7 +39,9 @@ extension BlockingThreads {
     /// read on a thread of its own, at most once in five seconds, and the one before it is used meanwhile.
     ///
     /// - Parameter path: an absolute path, or one from the current folder. It need not exist.
-    public static func files(at path: String) -> BlockingThreads { deviceThreads.part(Mounts.present.device(at: path)) }
+    @_spi(Packages) public static func files(at path: String) -> BlockingThreads {
+        deviceThreads.part(Mounts.present.device(at: path))
+    }
 
     private static let deviceThreads = DeviceThreads(
         of: BlockingThreads(limit: maximumFileThreads, reserve: maximumFileThreadsPerDevice),

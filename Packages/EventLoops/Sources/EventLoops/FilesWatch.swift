@@ -18,7 +18,7 @@ internal import Glibc
 /// again, whatever the disks of the other paths do.
 ///
 /// The watch ends when it is released.
-public final class FilesWatch: Sendable {
+@_spi(Packages) public final class FilesWatch: Sendable {
     /// The calls of inotify(7), which fail for lack of instances and watches.
     struct Kernel: Sendable {
         var open: @Sendable () -> CInt = { inotify_init1(O_CLOEXEC | O_NONBLOCK) }

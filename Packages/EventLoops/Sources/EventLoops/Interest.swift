@@ -44,7 +44,7 @@ public enum Wake: Sendable, Hashable {
 }
 
 /// Which wait ended, of a thread that waited at several points, and why: ``WaitPoint/block(_:for:until:minding:)``.
-public enum BlockedWake: Sendable, Hashable {
+@_spi(Packages) public enum BlockedWake: Sendable, Hashable {
     /// The wait at the point itself ended.
     case here(Wake)
 

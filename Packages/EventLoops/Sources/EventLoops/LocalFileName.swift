@@ -7,7 +7,7 @@
 /// ```
 ///
 /// A name that is refused is not repaired: the user chooses another one, or the file is skipped and reported.
-public enum LocalFileName {
+@_spi(Packages) public enum LocalFileName {
     /// The reason why a name is not used.
     @nonexhaustive
     public enum Refusal: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {

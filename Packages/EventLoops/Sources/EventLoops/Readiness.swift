@@ -3,7 +3,7 @@ internal import Glibc
 
 extension WaitPoint {
     /// One half of a point, with the readiness to wait for.
-    public struct Readiness: Sendable {
+    @_spi(Packages) public struct Readiness: Sendable {
         /// The point.
         public let point: WaitPoint
         /// The half of the point.

@@ -16,7 +16,7 @@ internal import Glibc
 /// user, without set-id bits. A file of another user only takes permissions away from those of a new file. Until ``finish()`` or
 /// ``discard()``, another object for the same path fails with ``WritableFile/Failure/busy``, also in another process, on file systems
 /// with locks.
-public final class ReplacementFile: Sendable {
+@_spi(Packages) public final class ReplacementFile: Sendable {
     /// The suffix of a partial file.
     public static let partialSuffix = ".part"
 

@@ -30,7 +30,7 @@ internal import Synchronization
 /// the loop or a poller at `DescriptorWatch`. Tests read those tables and visit each cell.
 ///
 /// A subclass can represent work whose end callers wait for. A thread that blocks at the point can do the work itself meanwhile
-/// (``block(_:for:until:minding:)``); for a task or a callback, another thread must do it (``callerWillWait(watchedBy:)``). A point is a
+/// (`block(_:for:until:minding:)`); for a task or a callback, another thread must do it (`callerWillWait(watchedBy:)`). A point is a
 /// ``Watcher``, too: one that watches another point forwards its next edge.
 ///
 /// If only observers wait, on the thread of a run loop, its ``DescriptorPoller`` watches the descriptor instead of the loop
@@ -108,7 +108,7 @@ open class WaitPoint: Watcher, @unchecked Sendable {
     }
 
     /// Creates a point without a descriptor for one half. The other half is closed from the start.
-    public init(loop: EventLoop = .shared, only half: Half) {
+    @_spi(Packages) public init(loop: EventLoop = .shared, only half: Half) {
         self.loop = loop
         state = PointState(PointState.Bits.closed(half.other))
     }
@@ -125,7 +125,7 @@ open class WaitPoint: Watcher, @unchecked Sendable {
     /// A subclass that represents work overrides it, so that the thread does the work. Call only while inside the half, and only
     /// if no other thread waits for those.
     @available(*, noasync, message: "blocks the thread; use readerWait or writerWait")
-    open func block(
+    @_spi(Packages) open func block(
         _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Readiness]
     ) -> BlockedWake {
         let (free, error) = ThreadParker.take()
@@ -151,7 +151,7 @@ open class WaitPoint: Watcher, @unchecked Sendable {
     ///
     /// - Parameter poller: watches the descriptors of the work instead of the event loop, if only an observer with this poller waits.
     ///   Nil if a call waits, as for ``watch(_:for:with:by:)``.
-    open func callerWillWait(watchedBy poller: DescriptorPoller?) {}
+    @_spi(Packages) open func callerWillWait(watchedBy poller: DescriptorPoller?) {}
 
     /// Closes both halves: as ``close(_:)``. Open for a subclass that is also the transport of a stream, whose `close()` it is then.
     open func close() {
@@ -195,7 +195,7 @@ extension WaitPoint {
     public final var ownership: DescriptorOwnership { state.isOwned ? .owned : .borrowed }
 
     /// Sets whether the point closes the descriptor; nil restores the ownership with which it was attached.
-    public final func setOwnership(_ owns: Bool?) {
+    @_spi(Packages) public final func setOwnership(_ owns: Bool?) {
         state.setOwned(owns)
     }
 
@@ -214,7 +214,7 @@ extension WaitPoint {
     /// Runs `body` independently of reader and writer. The descriptor, if there is one, stays open meanwhile. Nil if the point is
     /// closed.
     @inlinable
-    public final func whileOpen<Result, Failure: Error>(
+    @_spi(Packages) public final func whileOpen<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result? {
         guard enterForUse() else { return nil }
@@ -348,7 +348,7 @@ extension WaitPoint {
     /// used up its share of the turn although more work may be possible.
     ///
     /// A latched edge would end the wait at once. It is withdrawn, since the later signal replaces it.
-    public final func signalNextTurn(_ interest: Interest) {
+    @_spi(Packages) public final func signalNextTurn(_ interest: Interest) {
         sides.reader.call.withdraw(interest)
         sides.writer.call.withdraw(interest)
         loop.execute { [self] in signal(interest) }
@@ -367,7 +367,7 @@ extension WaitPoint {
     }
 
     /// True once epoll has reported that the peer has ended the connection or that it has failed.
-    public final var isEnding: Bool { reports.load(ordering: .acquiring) & Report.ending != 0 }
+    @_spi(Packages) public final var isEnding: Bool { reports.load(ordering: .acquiring) & Report.ending != 0 }
 
     /// Records that epoll has reported the end or a failure of the connection, or urgent data.
     private final func note(_ edge: Edge) {
@@ -379,14 +379,14 @@ extension WaitPoint {
     /// Records that a read has just emptied the descriptor. Call only while inside the reader half.
     ///
     /// Only for descriptors where that can be known: a TCP socket that returned fewer bytes than requested.
-    public final func noteDrained() { sides.reader.call.noteDrained() }
+    @_spi(Packages) public final func noteDrained() { sides.reader.call.noteDrained() }
 
     /// True if a read cannot yield anything now: no edge and no end has been seen since ``noteDrained()``, and the reader has not
     /// waited since. A later edge ends a wait.
     ///
     /// Permanently false once urgent data have been seen: a read stops in front of them (RFC 9293 §3.8.5), so a short read does
     /// not show that the socket is empty.
-    public final var isDrained: Bool {
+    @_spi(Packages) public final var isDrained: Bool {
         sides.reader.call.isDrained && reports.load(ordering: .acquiring) == 0
     }
 }
@@ -489,21 +489,21 @@ extension WaitPoint {
     /// watcher, and call `fire()` only after the watcher has been registered again.
     ///
     /// - Returns: false also if an edge has taken the watcher and `fire()` is about to be called.
-    public final func isRegistered(_ half: Half, _ watcher: Watcher) -> Bool {
+    @_spi(Packages) public final func isRegistered(_ half: Half, _ watcher: Watcher) -> Bool {
         sides[half].observer.holds(watcher)
     }
 
     /// Stops the loop from watching the descriptor until the next wait. No wait may be in progress.
     ///
     /// Otherwise a descriptor that is read by blocking calls would wake the loop's thread with each packet.
-    public final func rest() {
+    @_spi(Packages) public final func rest() {
         deadlineSlot.deadlines?.cancelAll()
         _ = whileOpen { watching.end(of: self) }
     }
 
     /// Stops a poller from watching the descriptor until the next wait, unless a wait needs it. For observers that have withdrawn:
     /// otherwise each edge would wake the poller's thread.
-    public final func endPolling() {
+    @_spi(Packages) public final func endPolling() {
         let seen = state.bits
         // The work is not over, so the loop takes it over.
         if seen & PointState.Bits.workPolled != 0 { return beginWork(by: nil) }
@@ -655,5 +655,5 @@ extension WaitPoint {
     }
 
     /// Restarts the count, because the half is about to wait.
-    public final func beginTurn(_ half: Half) { budgets[half].restart() }
+    @_spi(Packages) public final func beginTurn(_ half: Half) { budgets[half].restart() }
 }

@@ -13,7 +13,7 @@ internal import Glibc
 ///
 /// The calls block while the disk is slow: make them on a thread of ``BlockingThreads``. The descriptor is closed when the last reference
 /// to the object is gone (``FileDescriptor``), so that a call that outlives the wait for it never uses a descriptor of another file.
-public final class WritableFile: Sendable {
+@_spi(Packages) public final class WritableFile: Sendable {
     /// Which files may be opened.
     public enum Opening: Hashable, Sendable {
         /// A file that does not exist yet.

@@ -37,19 +37,19 @@ public struct RunLoopTarget: DeliveryTarget, @unchecked Sendable {
 
     /// Delivers on the calling thread's run loop, in `mode`.
     @available(*, noasync, message: "a task has no run loop of its own; use .queue or the async calls")
-    public static func current(mode: RunLoop.Mode = .default) -> RunLoopTarget {
+    package static func current(mode: RunLoop.Mode = .default) -> RunLoopTarget {
         RunLoopTarget(RunLoop.current, loop: CFRunLoopGetCurrent(), mode: mode)
     }
 
     /// Delivers on the main thread's run loop, in `mode`. The program must run that loop.
-    public static func main(mode: RunLoop.Mode = .default) -> RunLoopTarget {
+    package static func main(mode: RunLoop.Mode = .default) -> RunLoopTarget {
         RunLoopTarget(RunLoop.main, loop: CFRunLoopGetMain(), mode: mode)
     }
 
     /// Delivers on `loop`, which may belong to any thread, in `mode`.
     ///
-    /// For the calling thread's loop, the target equals ``current(mode:)``; for the main thread's, ``main(mode:)``. On
-    /// any other loop, nothing is delivered before that loop has run once.
+    /// The target may be the calling thread's loop or the main thread's. On any other loop, nothing is delivered before that loop has
+    /// run once.
     public init(_ loop: RunLoop, mode: RunLoop.Mode = .default) {
         if loop === RunLoop.main {
             self.init(loop, loop: CFRunLoopGetMain(), mode: mode)

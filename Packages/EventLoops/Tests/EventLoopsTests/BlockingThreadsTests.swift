@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 extension EventLoopsTests {
     @Suite struct BlockingThreadsTests {

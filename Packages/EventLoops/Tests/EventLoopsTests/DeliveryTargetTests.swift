@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 extension EventLoopsTests {
     /// The targets of this module: queues and an event loop.

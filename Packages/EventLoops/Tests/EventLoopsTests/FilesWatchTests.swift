@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 /// A watch of files in a folder of the test's, and its reports.
 private final class WatchedFolder: Sendable {

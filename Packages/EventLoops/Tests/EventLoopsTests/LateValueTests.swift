@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 @Suite struct LateValueTests {
     @Test func aFinalValueIsMadeOnce() {

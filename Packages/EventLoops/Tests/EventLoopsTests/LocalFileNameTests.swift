@@ -1,6 +1,6 @@
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 extension EventLoopsTests {
     @Suite struct LocalFileNameTests {

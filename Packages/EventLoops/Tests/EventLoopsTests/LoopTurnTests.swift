@@ -1,6 +1,6 @@
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 extension EventLoopsTests {
     /// The shares of the jobs of a turn, and the timers between them.

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 extension EventLoopsTests {
     /// A wait point loses no wakeup, in whatever order a read, a peek, an observer, the kernel and the loop act.

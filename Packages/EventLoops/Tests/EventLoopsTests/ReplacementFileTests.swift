@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 extension EventLoopsTests {
     @Suite struct ReplacementFileTests {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 extension EventLoopsTests {
     /// Threads that block at several places at once.

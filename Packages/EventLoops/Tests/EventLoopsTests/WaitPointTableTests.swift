@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 extension EventLoopsTests {
     /// The tables in the comments of `PointState`, `Waiter` and `DescriptorWatch` are true: each cell is visited.

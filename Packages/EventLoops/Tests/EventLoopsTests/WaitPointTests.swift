@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 extension EventLoopsTests {
     /// The descriptor, the ownership and the signals of a point.

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 extension EventLoopsTests {
     @Suite struct WaitPointWaitingTests {

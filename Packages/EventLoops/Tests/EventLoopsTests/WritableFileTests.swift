@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 /// A folder that is removed with its contents.
 final class TemporaryFolder: Sendable {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FTPStream
+@_spi(Packages) @testable import FTPStream
 
 /// The dialogues of the folder Conversations, with whole replies and with pieces of them.
 struct FTPMachineTests {

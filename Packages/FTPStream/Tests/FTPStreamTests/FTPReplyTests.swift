@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import FTPStream
+@_spi(Packages) @testable import FTPStream
 
 /// The description of replies, and the ports, paths and numbers in them.
 struct FTPReplyTests {

@@ -2,7 +2,7 @@ import Foundation
 import StreamKit
 import Testing
 
-@testable import FTPStream
+@_spi(Packages) @testable import FTPStream
 
 struct FTPSessionChoiceTests {
     private static func choice(

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import FTPStream
+@_spi(Packages) @testable import FTPStream
 
 /// The limits of what a server can make the client wait for, read and keep.
 struct LimitTests {

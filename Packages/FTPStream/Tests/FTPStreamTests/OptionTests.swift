@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import FTPStream
+@_spi(Packages) @testable import FTPStream
 
 /// Each option changes what a client does. An option without a row here fails the tests.
 struct OptionTests {

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import FTPStream
+@_spi(Packages) @testable import FTPStream
 
 /// Trees at a server in this process: what is skipped, kept and reported.
 @Suite(.timeLimit(.minutes(5))) struct TreeTests {

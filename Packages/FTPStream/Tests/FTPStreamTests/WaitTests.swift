@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import FTPStream
+@_spi(Packages) @testable import FTPStream
 
 /// No wait outlives the fact that decides it, and where the first way fails the second is taken.
 @Suite(.timeLimit(.minutes(5))) struct WaitTests {

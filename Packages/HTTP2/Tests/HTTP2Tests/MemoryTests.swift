@@ -1,5 +1,5 @@
 import Glibc
-import HTTPMessage
+@_spi(Packages) import HTTPMessage
 import Testing
 
 @testable import HTTP2

@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPMessage
 import Testing
 
-@testable import HTTPAuth
+@_spi(Packages) @testable import HTTPAuth
 
 /// Tests that no login becomes weaker unless the user agrees or the policy allows the weaker scheme.
 @Suite struct AuthenticationFormTests {

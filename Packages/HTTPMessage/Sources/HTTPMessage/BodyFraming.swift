@@ -69,7 +69,7 @@ extension HTTPResponse {
     /// body.
     ///
     /// - Parameter framing: The framing of the body.
-    public func furtherTransferCoding(_ framing: BodyFraming) -> String? {
+    @_spi(Packages) public func furtherTransferCoding(_ framing: BodyFraming) -> String? {
         guard framing == .chunked || framing == .untilClose, let coding = fields[.transferEncoding] else { return nil }
         let names = coding.utf8.map(HTTPGrammar.lowercased).split { ", \t".utf8.contains($0) }
         let isUsual = names.allSatisfy { $0.elementsEqual("chunked".utf8) || $0.elementsEqual("identity".utf8) }

@@ -8,7 +8,7 @@
 ///
 /// A driver that uses gathering writes (`writev`) can avoid copying the payload: it sends the output of
 /// ``writeHead(of:into:)``, the payload and ``chunkEnd``.
-public enum ChunkedEncoder {
+@_spi(Packages) public enum ChunkedEncoder {
     /// The bytes that follow the payload of a chunk: CR LF.
     public static let chunkEnd: [UInt8] = [HTTPGrammar.cr, HTTPGrammar.lf]
 

@@ -12,7 +12,7 @@
 /// ```
 ///
 /// The parser buffers at most one incomplete head and the bytes that arrived with it.
-public struct FinalHeadParser: Sendable {
+@_spi(Packages) public struct FinalHeadParser: Sendable {
     /// The received bytes behind the last complete head: the beginning of the next head, or what follows the final one. After an error, the
     /// bytes that were not parsed.
     public private(set) var surplus: [UInt8] = []

@@ -141,7 +141,7 @@ extension HTTPFieldName {
     /// The fields that frame, route or authenticate a message, which are forbidden in trailers (RFC 9110 §6.5.1).
     ///
     /// A recipient has acted on these fields before the trailer section arrives. Accepting them from a trailer enables attacks.
-    public static let forbiddenInTrailers: Set<HTTPFieldName> = [
+    @_spi(Packages) public static let forbiddenInTrailers: Set<HTTPFieldName> = [
         .contentLength, .transferEncoding, .host, .connection, .te, .upgrade, .expect, .authorization,
         .proxyAuthorization, .proxyAuthenticate, .wwwAuthenticate, .setCookie, .cookie,
     ]
@@ -149,7 +149,7 @@ extension HTTPFieldName {
     /// The fields that are never sent as trailers: the forbidden ones, those that describe the content, and `Trailer`.
     ///
     /// The latter are useless to a recipient that has already read the content.
-    public static let neverSentInTrailers = forbiddenInTrailers.union([
+    @_spi(Packages) public static let neverSentInTrailers = forbiddenInTrailers.union([
         .contentEncoding, .contentType, .contentRange, .trailer,
     ])
 }

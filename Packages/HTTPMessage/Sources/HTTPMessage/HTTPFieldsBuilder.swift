@@ -11,7 +11,7 @@ extension HTTPFields {
     /// let response = HTTPResponse(status: .ok, version: .http20, fields: builder)
     /// response.fields[.cookie]  // "a=b; c=d"
     /// ```
-    public struct Builder: ~Copyable {
+    @_spi(Packages) public struct Builder: ~Copyable {
         private(set) var storage: HeadStorage
 
         /// The number of fields.
@@ -255,7 +255,7 @@ extension HTTPFields {
     /// ```swift
     /// let length = request.fields.withRawValue(of: .host) { $0.byteCount }
     /// ```
-    public func withRawValue<Result, Failure: Error>(
+    @_spi(Packages) public func withRawValue<Result, Failure: Error>(
         of name: HTTPFieldName, _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
         let storage = storage

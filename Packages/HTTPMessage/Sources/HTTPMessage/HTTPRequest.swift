@@ -91,7 +91,7 @@ public struct HTTPRequest: Hashable, Sendable {
     /// Throws ``HTTPMessageError/Code/invalidMethod`` if the method is not a token, and ``HTTPMessageError/Code/invalidTarget`` if the
     /// target has none of the four forms, or a form that its method does not allow. Since HTTP/2, `CONNECT` also takes the origin form
     /// (RFC 8441 §4).
-    public init(
+    @_spi(Packages) public init(
         method: RawSpan, target: RawSpan, version: HTTPVersion, fields builder: consuming HTTPFields.Builder
     ) throws(HTTPMessageError) {
         let code = method.withUnsafeBytes { method in
@@ -181,7 +181,7 @@ public struct HTTPRequest: Hashable, Sendable {
     /// Appends the request line and the field lines, without the empty line that ends the head.
     ///
     /// The caller can append further field lines, and must append the empty line.
-    public func serializeOpenHead(into output: inout [UInt8]) {
+    @_spi(Packages) public func serializeOpenHead(into output: inout [UInt8]) {
         head.writeOpen(to: &output)
     }
 
@@ -189,7 +189,7 @@ public struct HTTPRequest: Hashable, Sendable {
     ///
     /// As ``serializeOpenHead(into:)-([UInt8])``, for memory that is used again for each request. Returns the number of bytes; nil if
     /// the memory is too small, whose content is then undefined.
-    public func serializeOpenHead(into memory: inout MutableRawSpan) -> Int? {
+    @_spi(Packages) public func serializeOpenHead(into memory: inout MutableRawSpan) -> Int? {
         memory.withUnsafeMutableBytes { head.writeOpen(to: $0) }
     }
 
@@ -198,7 +198,7 @@ public struct HTTPRequest: Hashable, Sendable {
     /// ```swift
     /// let length = request.withRawStartLine { method, target in method.byteCount + target.byteCount }
     /// ```
-    public func withRawStartLine<Result, Failure: Error>(
+    @_spi(Packages) public func withRawStartLine<Result, Failure: Error>(
         _ body: (_ method: RawSpan, _ target: RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let line = head.startLine

@@ -74,7 +74,8 @@ public struct HTTPResponse: Hashable, Sendable {
 
     /// Creates a response from fields that were received in another format, as the machines of HTTP/2 do. The reason is the
     /// standard phrase of the status.
-    public init(status: HTTPStatus, version: HTTPVersion, fields builder: consuming HTTPFields.Builder) {
+    @_spi(Packages) public init(status: HTTPStatus, version: HTTPVersion, fields builder: consuming HTTPFields.Builder)
+    {
         let line = StartLine(version: version, status: UInt16(status.code))
         let (versionBytes, code, reason) = (version.bytes, status.bytes, status.standardPhrase)
         head = MessageHead(
@@ -149,7 +150,7 @@ public struct HTTPResponse: Hashable, Sendable {
     /// Appends the status line and the field lines, without the empty line that ends the head.
     ///
     /// The caller can append further field lines, and must append the empty line.
-    public func serializeOpenHead(into output: inout [UInt8]) {
+    @_spi(Packages) public func serializeOpenHead(into output: inout [UInt8]) {
         head.writeOpen(to: &output)
     }
 }

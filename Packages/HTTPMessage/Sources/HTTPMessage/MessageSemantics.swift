@@ -136,7 +136,7 @@ extension HTTPResponse {
     ///
     /// Nil for one that must not be sent back with `If-Range` or `If-Match`: one that is not of ASCII characters between two quotes, or is
     /// longer than 1,024 bytes.
-    public var strongEntityTag: String? {
+    @_spi(Packages) public var strongEntityTag: String? {
         let quote = UInt8(ascii: "\"")
         guard version >= .http11, let tag = fields[.entityTag], 2...Self.maximumEntityTagLength ~= tag.utf8.count,
             tag.utf8.first == quote, tag.utf8.last == quote,
@@ -146,7 +146,7 @@ extension HTTPResponse {
     }
 
     /// `Last-Modified`, if it is a strong validator (RFC 9110 §8.8.2.2): at least a minute before `Date`.
-    public var strongLastModified: HTTPDate? {
+    @_spi(Packages) public var strongLastModified: HTTPDate? {
         guard version >= .http11, let modified = fields[.lastModified].flatMap({ HTTPDate($0) }),
             let date = fields[.date].flatMap({ HTTPDate($0) }),
             date.secondsSinceEpoch - modified.secondsSinceEpoch >= 60

@@ -78,7 +78,7 @@ public struct RequestTarget: Hashable, Sendable {
     }
 
     /// Returns whether bytes are a host with an optional port, without a user (RFC 9110 §7.2), as `Host` and HTTP/2's `:authority` are.
-    public static func isAuthority(_ bytes: RawSpan, requiresPort: Bool = false) -> Bool {
+    @_spi(Packages) public static func isAuthority(_ bytes: RawSpan, requiresPort: Bool = false) -> Bool {
         bytes.withUnsafeBytes { isAuthority($0, requiresPort: requiresPort) }
     }
 

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTPMessage
+@_spi(Packages) @testable import HTTPMessage
 
 @Suite struct HTTPFieldsBuilderTests {
     private func text(_ bytes: RawSpan) -> String {

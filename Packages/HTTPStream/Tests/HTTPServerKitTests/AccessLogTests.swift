@@ -1,4 +1,4 @@
-import HTTPStream
+@_spi(Packages) import HTTPStream
 import Testing
 
 @testable import HTTPServerKit

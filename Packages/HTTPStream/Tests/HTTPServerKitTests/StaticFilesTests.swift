@@ -1,5 +1,5 @@
 import Dispatch
-import EventLoops
+@_spi(Packages) import EventLoops
 import FoundationEssentials
 import Glibc
 import HTTPStreamTesting

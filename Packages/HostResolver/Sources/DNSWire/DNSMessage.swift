@@ -88,7 +88,7 @@ public struct DNSMessage: Hashable, Sendable {
     /// §18.14).
     ///
     /// - Throws: The errors of ``wireForm()``.
-    public func multicastWireForm() throws(DNSWireError) -> [UInt8] {
+    @_spi(Packages) public func multicastWireForm() throws(DNSWireError) -> [UInt8] {
         var encoder = DNSEncoder()
         encoder.compressesEverything = true
         return try encoder.encode(self)
@@ -102,7 +102,7 @@ public struct DNSMessage: Hashable, Sendable {
     ///   - least: The number of records that are encoded even if they do not fit. The questions always are.
     /// - Returns: The bytes, and the number of records in them.
     /// - Throws: The errors of ``wireForm()``.
-    public func multicastWireForm(
+    @_spi(Packages) public func multicastWireForm(
         fitting size: Int, least: Int = 0
     ) throws(DNSWireError) -> (bytes: [UInt8], recordCount: Int) {
         var encoder = DNSEncoder()

@@ -179,7 +179,7 @@ public struct ServerOutcome: Hashable, Sendable {
     public let elapsed: Duration
 
     /// Creates an outcome.
-    public init(server: SocketAddress, result: Result, elapsed: Duration) {
+    @_spi(Packages) public init(server: SocketAddress, result: Result, elapsed: Duration) {
         self.server = server
         self.result = result
         self.elapsed = elapsed

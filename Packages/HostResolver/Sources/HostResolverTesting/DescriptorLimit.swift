@@ -12,7 +12,7 @@ internal import Glibc
 /// ```
 ///
 /// Nothing may suspend while the limit holds: libdispatch needs descriptors when it starts a thread, and ends the process without them.
-public struct DescriptorLimit: Sendable {
+@_spi(Packages) public struct DescriptorLimit: Sendable {
     private let old: rlimit
     /// The number of descriptors of the process, which have the smallest numbers.
     private let count: Int
@@ -93,7 +93,7 @@ extension DescriptorLimit {
     ///   - call: must not suspend, and must close what it opens.
     /// - Returns: the number of descriptors that the call needs, nil if more than 32; and whether each failure was as it should be:
     ///   the right error, and no descriptor left open.
-    public static func need(
+    @_spi(Packages) public static func need(
         of call: () throws -> Void, isScarcity: (any Error) -> Bool
     ) throws(Failure) -> (count: Int?, failsWell: Bool) {
         let limit = try DescriptorLimit()

@@ -10,7 +10,7 @@ internal import Glibc
 ///
 /// The system's own table is not touched, and no privilege is needed. The process stays so: there is no way back. Nothing may suspend from
 /// then on, for the reason that ``DescriptorLimit`` gives.
-public struct FullFileTable: Sendable {
+@_spi(Packages) public struct FullFileTable: Sendable {
     private let before: [CInt]
 
     /// Refuses all further descriptors.

@@ -1,7 +1,7 @@
 import DNSWire
 import Testing
 
-@testable import HostResolver
+@_spi(Packages) @testable import HostResolver
 
 @Suite struct DNSCacheTests {
     private let start = ContinuousClock.now

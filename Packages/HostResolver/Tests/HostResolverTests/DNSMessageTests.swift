@@ -1,6 +1,6 @@
 import Testing
 
-@testable import DNSWire
+@_spi(Packages) @testable import DNSWire
 
 @Suite struct DNSMessageTests {
     private static let name = DNSName("www.example.org")!

@@ -1,6 +1,6 @@
 import EventLoops
 
-@testable import HostResolver
+@_spi(Packages) @testable import HostResolver
 
 /// A ``SystemResolver`` whose calls block until the test releases them.
 final class HeldSystem: Sendable {

@@ -7,7 +7,7 @@ import RunLoopDelivery
 import Synchronization
 import Testing
 
-@testable import HostResolver
+@_spi(Packages) @testable import HostResolver
 
 @Suite struct HostLookupTests {
     private let queue = DispatchQueue(label: "test")
@@ -358,7 +358,7 @@ import Testing
         await onThread {
             let thread = pthread_self()
             let host = HostLookup(name: "localhost")
-            let target = RunLoopTarget.current(mode: mode)
+            let target: RunLoopTarget = .currentRunLoop(mode: mode)
             host.schedule(on: target)
             host.setClient { host, _, error in
                 reports.withLock {
@@ -388,7 +388,7 @@ import Testing
         let isCalled = Atomic(false)
         await onThread {
             let host = HostLookup(name: "127.0.0.1")
-            host.schedule(on: RunLoopTarget.current(mode: Self.mode))
+            host.schedule(on: .currentRunLoop(mode: Self.mode))
             host.setClient { _, _, _ in isCalled.store(true, ordering: .relaxed) }
             do throws(ResolverError) { try host.start(.addresses) } catch { Issue.record(error) }
             // The lookup has ended, but the client is called only when the loop runs in the scheduled mode.

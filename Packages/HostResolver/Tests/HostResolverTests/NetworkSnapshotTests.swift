@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import HostResolver
+@_spi(Packages) @testable import HostResolver
 
 @Suite struct NetworkSnapshotTests {
     private func link(_ index: UInt32, _ name: String, flags: UInt32) -> NetlinkMessage {

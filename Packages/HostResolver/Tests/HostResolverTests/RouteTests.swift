@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HostResolver
+@_spi(Packages) @testable import HostResolver
 
 @Suite struct RouteTests {
     @Test func messagesRoundTrip() {

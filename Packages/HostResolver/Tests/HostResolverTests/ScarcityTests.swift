@@ -1,6 +1,6 @@
 import DNSWire
 import Foundation
-import HostResolverTesting
+@_spi(Packages) import HostResolverTesting
 import Testing
 
 @testable import HostResolver

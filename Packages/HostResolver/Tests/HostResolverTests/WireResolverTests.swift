@@ -2,7 +2,7 @@ import DNSWire
 import Glibc
 import Testing
 
-@testable import HostResolver
+@_spi(Packages) @testable import HostResolver
 
 @Suite(.serialized) struct WireResolverTests {
     private static let v4 = IPv4Address("192.0.2.1")!

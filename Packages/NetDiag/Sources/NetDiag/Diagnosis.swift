@@ -115,7 +115,7 @@ public struct FamilyVerdict: Sendable, Hashable {
     public var finding: Finding?
 
     /// Creates a verdict.
-    public init(_ family: AddressFamilies, _ state: State, _ finding: Finding? = nil) {
+    package init(_ family: AddressFamilies, _ state: State, _ finding: Finding? = nil) {
         self.family = family
         self.state = state
         self.finding = finding

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 internal import Glibc
 public import HTTPMessage
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// Finds out why a connection fails: for a URL, for a failed stream, or for this machine's network.
 ///

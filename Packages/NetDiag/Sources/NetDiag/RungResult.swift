@@ -21,7 +21,7 @@ public struct RungResult: Sendable, Hashable {
     public var address: String?
 
     /// Creates a result.
-    public init(rung: Rung, state: State, time: Duration? = nil, address: String? = nil) {
+    package init(rung: Rung, state: State, time: Duration? = nil, address: String? = nil) {
         self.rung = rung
         self.state = state
         self.time = time

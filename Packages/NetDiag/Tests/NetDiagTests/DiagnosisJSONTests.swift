@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@testable import NetDiag
+@_spi(Packages) @testable import NetDiag
 
 @Suite struct DiagnosisJSONTests {
     private func json(_ diagnosis: Diagnosis) throws -> String {

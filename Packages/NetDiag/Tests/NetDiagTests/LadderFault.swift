@@ -1,6 +1,6 @@
 import Glibc
 
-@testable import NetDiag
+@_spi(Packages) @testable import NetDiag
 
 /// An environment with one fault, and the code that a diagnosis must report.
 struct LadderFault: Sendable, CustomStringConvertible {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import NetDiag
+@_spi(Packages) @testable import NetDiag
 
 @Suite struct LadderMachineTests {
     // Parity: ND-012

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import NetDiag
+@_spi(Packages) @testable import NetDiag
 
 @Suite struct PassiveStatusTests {
     private let host = World.host

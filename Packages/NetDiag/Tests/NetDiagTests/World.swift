@@ -1,6 +1,6 @@
 import Glibc
 
-@testable import NetDiag
+@_spi(Packages) @testable import NetDiag
 
 /// A simulated environment with faults and a clock: it answers probes, so that the machine runs without I/O.
 ///

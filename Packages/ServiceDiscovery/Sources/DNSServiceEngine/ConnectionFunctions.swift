@@ -4,7 +4,7 @@
 package import DNSServiceC
 package import DNSServiceC.Runtime
 internal import DNSWire
-package import EventLoops
+@_spi(Packages) package import EventLoops
 internal import ServiceDiscovery
 
 /// Copies a property.

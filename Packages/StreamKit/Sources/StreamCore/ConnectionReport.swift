@@ -55,7 +55,7 @@ public struct ConnectionReport: Sendable, Hashable {
         public var outcome: Outcome
 
         /// Makes a step.
-        public init(kind: Kind, start: Duration, time: Duration? = nil, outcome: Outcome = .underway) {
+        @_spi(Packages) public init(kind: Kind, start: Duration, time: Duration? = nil, outcome: Outcome = .underway) {
             self.kind = kind
             self.start = start
             self.time = time
@@ -67,7 +67,7 @@ public struct ConnectionReport: Sendable, Hashable {
     public var steps: [Step]
 
     /// Makes a report.
-    public init(_ steps: [Step] = []) {
+    @_spi(Packages) public init(_ steps: [Step] = []) {
         self.steps = steps
     }
 

@@ -1,4 +1,4 @@
-public import EventLoops
+@_spi(Packages) public import EventLoops
 internal import Glibc
 
 extension BlockingThreads {
@@ -17,7 +17,7 @@ extension BlockingThreads {
     /// - Throws: the error of the call; ``StreamError/cancelled``; `ETIMEDOUT` if the call has not returned in time, and `EAGAIN` or
     ///   another `errno` if there was no thread for it: ``StreamErrorReason/unansweredCall``. A call that has not begun is withdrawn; a
     ///   running call continues.
-    public nonisolated(nonsending) func fileResult<Value: Sendable>(
+    @_spi(Packages) public nonisolated(nonsending) func fileResult<Value: Sendable>(
         within timeout: Duration = fileTimeout, of call: @escaping @Sendable () throws(StreamError) -> Value
     ) async throws(StreamError) -> Value {
         let result: Result<Value, StreamError>

@@ -1,4 +1,4 @@
-public import EventLoops
+@_spi(Packages) public import EventLoops
 
 /// The state of a transport that works in steps, apart from the work itself: whether it has ended, and where it is blocked.
 ///
@@ -12,7 +12,7 @@ public import EventLoops
 ///   the transport's point, that point is registered as a watcher where the work is blocked, and forwards the signal. It is registered
 ///   and withdrawn under the lock, and withdrawn before another owner may use a connection. A connection that changes its owner
 ///   therefore has no waiter.
-public struct StepState: Sendable {
+@_spi(Packages) public struct StepState: Sendable {
     @usableFromInline
     enum Phase: Sendable {
         case working

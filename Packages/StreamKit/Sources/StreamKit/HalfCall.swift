@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// The result of one step of a call: done, or wait and take the next step.

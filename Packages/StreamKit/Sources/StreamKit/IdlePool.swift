@@ -1,7 +1,7 @@
 public import EventLoops
 
 /// A connection that an ``IdlePool`` keeps.
-public protocol IdleConnection: AnyObject, Sendable {
+@_spi(Packages) public protocol IdleConnection: AnyObject, Sendable {
     /// What must be equal for two uses to share a connection, such as the endpoint and the options.
     associatedtype Key: Equatable, Sendable
 
@@ -23,7 +23,7 @@ public protocol IdleConnection: AnyObject, Sendable {
 ///
 /// The connection used last is taken first. A pool that is released closes its connections. It calls neither `close()` nor the
 /// closures of ``take(_:at:isUsable:dispose:)`` under its lock.
-public final class IdlePool<Connection: IdleConnection>: Sendable {
+@_spi(Packages) public final class IdlePool<Connection: IdleConnection>: Sendable {
     @usableFromInline
     struct Entry: Sendable {
         @usableFromInline let connection: Connection

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 
 /// A read from a connection: see ``HalfCall``. The connection and the buffer are passed to each step: a reference in the value would
 /// cost 40 instructions a read.

@@ -67,7 +67,7 @@ extension ReadStream {
     ///
     /// - Parameter isOver: called after each event of the transport, without any lock.
     /// - Throws: as `ready()`.
-    public nonisolated(nonsending) func ready(or isOver: () -> Bool) async throws(StreamError) {
+    @_spi(Packages) public nonisolated(nonsending) func ready(or isOver: () -> Bool) async throws(StreamError) {
         let call = try HalfCall(side, isTransfer: false)
         _ = try await call.suspend { (wake, deadline) throws(StreamError) in
             try call.untilReady(or: isOver, after: wake, deadline)
@@ -78,7 +78,7 @@ extension ReadStream {
     ///
     /// - Parameter isOver: called after each event of the transport, without any lock.
     @available(*, noasync, message: "blocks the thread; write 'await' in an async function")
-    public func ready(or isOver: () -> Bool) throws(StreamError) {
+    @_spi(Packages) public func ready(or isOver: () -> Bool) throws(StreamError) {
         let call = try HalfCall(side, isTransfer: false)
         _ = try call.block { (wake, deadline) throws(StreamError) in
             try call.untilReady(or: isOver, after: wake, deadline)

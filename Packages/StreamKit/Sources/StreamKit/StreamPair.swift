@@ -1,5 +1,6 @@
 public import EventLoops
 public import HostResolver
+@_spi(Packages) internal import StreamCore
 
 /// The two halves of one connection.
 ///

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 
 /// A write to a connection: see ``HalfCall``. The connection and the bytes are passed to each step, as in ``ReadCall``.
 ///

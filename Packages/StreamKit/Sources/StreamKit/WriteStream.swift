@@ -221,7 +221,7 @@ extension WriteStream {
     }
 
     /// Ends the sending direction if that does not wait; false if it would: try again later.
-    public func tryFinish() throws(StreamError) -> Bool {
+    @_spi(Packages) public func tryFinish() throws(StreamError) -> Bool {
         try connection.tryFinish().count != nil
     }
 }

@@ -1,7 +1,7 @@
 internal import EventLoops
 public import Foundation
 internal import RunLoopDelivery
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 /// A `WriteStream` as Foundation's `OutputStream`, with a working delegate, run loops and all properties.
 ///

@@ -1,5 +1,5 @@
 internal import EventLoops
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 /// Transports for tests: layers that behave as awkward connections do, and their lower ends.
 public enum TestTransport {

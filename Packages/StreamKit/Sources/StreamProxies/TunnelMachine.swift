@@ -120,10 +120,10 @@ public final class TunnelWork: Sendable {
 
 extension TunnelWork: Hashable {
     /// Whether both are the same object.
-    public static func == (left: TunnelWork, right: TunnelWork) -> Bool { left === right }
+    @_spi(Packages) public static func == (left: TunnelWork, right: TunnelWork) -> Bool { left === right }
 
     /// Hashes the identity of the object.
-    public func hash(into hasher: inout Hasher) {
+    @_spi(Packages) public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(self))
     }
 }

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Synchronization
 
 /// The client of a socket, the kinds of events that it receives, and the watching for them.

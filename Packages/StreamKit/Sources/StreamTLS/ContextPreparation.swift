@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 
 /// The TLS context of a connection that is being opened, made on another thread because the cache has none that it need not compare
 /// with its files.

@@ -132,7 +132,7 @@ public struct TLSConfiguration: Sendable, Hashable {
     ///
     /// Outside of a group, a TLS 1.3 ticket is used once, so that connections cannot be linked (RFC 8446 §C.4). Those
     /// of a group are linked anyway, and use their last ticket until a newer one arrives.
-    public var sessionGroup: String?
+    @_spi(Packages) public var sessionGroup: String?
 
     /// Whether to accept the end of the connection as the end of the data, even without close_notify (RFC 8446 §6.1).
     ///

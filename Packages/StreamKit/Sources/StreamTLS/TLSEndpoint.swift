@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// One side of a TLS connection: owns an `SSL` and performs all operations on it. It takes no lock and never waits.

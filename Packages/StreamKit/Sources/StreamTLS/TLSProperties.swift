@@ -1,3 +1,5 @@
+@_spi(Packages) internal import StreamCore
+
 extension StreamProperty where Value == TLSConfiguration {
     /// TLS on the connection, from the start. Default nil: no TLS.
     ///

@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 
 /// TLS over any other transport: TCP, a tunnel through a proxy, a pair in memory, TLS.
 ///

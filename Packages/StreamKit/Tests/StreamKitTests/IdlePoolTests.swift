@@ -1,5 +1,5 @@
 import EventLoops
-import StreamKit
+@_spi(Packages) import StreamKit
 import Testing
 
 /// Which connection a pool of idle connections returns, and which it closes.

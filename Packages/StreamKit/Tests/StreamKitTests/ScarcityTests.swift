@@ -1,7 +1,7 @@
 import EventLoops
 import Foundation
 import HostResolver
-import HostResolverTesting
+@_spi(Packages) import HostResolverTesting
 import Testing
 
 @testable import StreamKit

@@ -1,7 +1,7 @@
 import EventLoops
 import Testing
 
-@testable import StreamKit
+@_spi(Packages) @testable import StreamKit
 
 /// The state of a transport that works in steps.
 @Suite struct StepStateTests {

@@ -1,5 +1,5 @@
 internal import DNSWire
-internal import NetKit
+@_spi(Packages) internal import NetKit
 
 /// Attacks by name servers and by hosts on the same link.
 extension Attack {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import NetKit
+@_spi(Packages) internal import NetKit
 
 /// FTP servers that attack the client that logs in.
 extension Attack {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HostResolverTesting
+@_spi(Packages) internal import HostResolverTesting
 internal import NetKit
 
 /// Servers that attack HTTP clients, and the layers below HTTP.

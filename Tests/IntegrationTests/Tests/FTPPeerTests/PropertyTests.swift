@@ -1,6 +1,6 @@
 import Dispatch
 import EventLoops
-import FTPStream
+@_spi(Packages) import FTPStream
 import Foundation
 import Peers
 import Testing

@@ -2,7 +2,7 @@ import Glibc
 import HTTPMessage
 import NetKit
 import Peers
-import StreamKit
+@_spi(Packages) import StreamKit
 import Testing
 
 /// https against real servers: versions, bad certificates, client certificates, ALPN, resumption, truncation.

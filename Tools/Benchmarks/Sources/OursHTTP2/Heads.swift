@@ -1,7 +1,7 @@
 internal import BenchmarkRows
 internal import CMeasure
 internal import HPACK
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 
 /// The heads of a file, each a list of names and values.
 private struct Heads {

@@ -1,5 +1,5 @@
 import FTPListing
-import FTPStream
+@_spi(Packages) import FTPStream
 import Foundation
 
 /// Runs the files of directory listings and of their lines. Our parser detects the format.

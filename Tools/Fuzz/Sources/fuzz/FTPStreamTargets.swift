@@ -1,6 +1,6 @@
 internal import FTPListing
 
-@testable internal import FTPStream
+@_spi(Packages) @testable internal import FTPStream
 
 extension FuzzTarget {
     /// Directory listings in all formats.

@@ -1,4 +1,4 @@
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 
 extension FuzzTarget {
     /// Requests, as received by a server.

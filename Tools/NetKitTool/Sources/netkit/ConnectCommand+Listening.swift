@@ -1,5 +1,5 @@
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 import Synchronization
 
 // `netkit connect --listen` and `--udp`.

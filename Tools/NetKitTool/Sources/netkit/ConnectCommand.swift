@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 /// `netkit connect`: a two-way pipe between the standard streams and a port, or a client of a port.
 struct ConnectCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 /// The options for proxies and TLS that several verbs share.
 struct ConnectionOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 /// `netkit mkdir`: creates a directory.
 struct MakeDirectoryCommand: AsyncParsableCommand {

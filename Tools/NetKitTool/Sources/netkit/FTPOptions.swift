@@ -1,7 +1,7 @@
 import ArgumentParser
 import CredentialStores
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 /// The options for TLS and data connections of FTP.
 struct FTPOptions: ParsableArguments {

@@ -1,5 +1,5 @@
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 /// The keys of servers that were trusted on first use, as in ssh: a file with a line for each host.
 ///

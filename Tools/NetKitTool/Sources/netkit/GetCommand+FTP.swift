@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 extension GetCommand {
     /// Downloads a file, the raw listing of a directory, or a directory tree by FTP.

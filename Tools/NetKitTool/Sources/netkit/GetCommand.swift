@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 /// `netkit get`: sends a request for each URL and writes the bodies of the responses.
 struct GetCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 /// One HTTP transfer of `netkit get`: sends the request, writes the body, and prints what the options ask for.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 /// The load of one URL: opens the response and writes its body.
 struct Load: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 /// The course of a load: one hop per request, also for redirects, logins and retries, and the transfer of the body.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import NetKit
+@_spi(Packages) import NetKit
 
 /// The destination of a body: a file, or standard output.
 ///

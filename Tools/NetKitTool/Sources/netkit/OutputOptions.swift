@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 /// The options of `netkit get` that decide what is written, and where.
 struct OutputOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 import DNSWire
 import Foundation
-import HostResolver
+@_spi(Packages) import HostResolver
 import NetKit
 
 /// Performs a ``ResolutionTrace``: sends its queries, and reports each answer.

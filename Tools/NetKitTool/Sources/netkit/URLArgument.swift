@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 /// Messages about a wrong URL on the command line. A password in it is not repeated.
 enum URLArgument {

@@ -1,5 +1,5 @@
 import Glibc
-import NetKit
+@_spi(Packages) import NetKit
 
 /// The source of an upload: a file, or a pipe or device, which can be read only once and has no known length.
 ///

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 /// A client of an FTP server: lists directories, downloads, uploads, renames and removes files, and sends other commands.
 ///
@@ -53,7 +53,7 @@ public final class FTPClient: Sendable {
     }
 
     /// Ends the idle sessions of the client's pool (QUIT), and waits until the servers have confirmed it, at most
-    /// ``FTPTimeLimits/quit``.
+    /// 2 s.
     ///
     /// Running transfers continue, and the client remains usable: its next call logs in again. Without this call, the sessions are
     /// closed when they have been idle for long enough, or with the client.
@@ -111,7 +111,7 @@ public final class FTPClient: Sendable {
     /// entries: a program that compares the directory with another one uses ``listing(_:)``.
     ///
     /// - Throws: The server's refusal; an error if a line is longer than `ListingOptions.lineLimit`, the listing has more than
-    ///   64 MiB, or the entries take more than ``listMemoryLimit``.
+    ///   64 MiB, or the entries take more than 32 MiB in memory.
     public nonisolated(nonsending) func list(_ path: FTPPath = "") async throws(StreamError) -> [ListingEntry] {
         try await listing(path).entries
     }
@@ -150,7 +150,7 @@ public final class FTPClient: Sendable {
 
     /// The most memory for the entries of ``list(_:)``, in bytes: 32 MiB, about 50,000 entries with many facts or 80,000 with
     /// few. ``entries(_:)`` does not keep entries.
-    public static let listMemoryLimit = 32 << 20
+    @_spi(Packages) public static let listMemoryLimit = 32 << 20
 
     /// The most bytes of a listing that ``list(_:)`` reads: 64 MiB. ``entries(_:)`` reads listings of any length.
     static let listingLimit = 64 << 20
@@ -342,7 +342,7 @@ extension FTPPath {
     /// Whether an FTP URL selects text mode (`;type=a`). ``FTPClient`` reads it from the property ``FTPOptions/transfersText``.
     ///
     /// - Throws: As `ReadStream.init(ftpURL:loop:)`.
-    public static func isText(_ url: URL) throws(StreamError) -> Bool {
+    @_spi(Packages) public static func isText(_ url: URL) throws(StreamError) -> Bool {
         try StreamError.converting { () throws(FTPError) in try FTPLocation(url).type == "a" }
     }
 

@@ -5,7 +5,7 @@
 /// ```
 public struct FTPCommand: Sendable, Hashable, CustomStringConvertible {
     /// The longest command, in bytes without the line end. Servers truncate or refuse longer ones.
-    public static let limit = 4096
+    package static let limit = 4096
 
     /// The verb in upper case.
     public let verb: String

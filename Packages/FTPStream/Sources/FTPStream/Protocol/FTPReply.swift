@@ -7,7 +7,7 @@ public struct FTPReply: Sendable, Hashable, CustomStringConvertible {
     public let lines: [[UInt8]]
 
     /// Creates a reply, for example in a test.
-    public init(code: Int, lines: [[UInt8]]) {
+    @_spi(Packages) public init(code: Int, lines: [[UInt8]]) {
         self.code = code
         self.lines = lines
     }
@@ -52,7 +52,7 @@ extension FTPReply {
     /// The port in a reply to EPSV (RFC 2428 §3), such as `(|||6446|)` with any delimiter; nil if there is no valid one.
     ///
     /// Some servers pad the port with blanks. Some omit the parentheses; the delimiter is then `|`.
-    public var extendedPassivePort: UInt16? {
+    @_spi(Packages) public var extendedPassivePort: UInt16? {
         guard let line = lines.last else { return nil }
         let text: ArraySlice<UInt8>
         if let open = line.firstIndex(of: UInt8(ascii: "(")) {
@@ -73,7 +73,7 @@ extension FTPReply {
     /// The port in a reply to PASV (RFC 959 §4.1.2), the last two of six numbers; nil if there is no valid one.
     ///
     /// The address, the first four numbers, is ignored: a client that used it could be directed to any host (CVE-2020-8284).
-    public var passivePort: UInt16? {
+    @_spi(Packages) public var passivePort: UInt16? {
         guard let line = lines.last else { return nil }
         // Some servers omit the parentheses, so the first run of six numbers counts.
         let isPart = { (byte: UInt8) in (0x30...0x39).contains(byte) || byte == UInt8(ascii: ",") || byte == 0x20 }

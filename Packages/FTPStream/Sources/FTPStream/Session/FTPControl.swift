@@ -1,4 +1,4 @@
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 internal import Synchronization
 
 /// A control connection and the dialogue on it.

@@ -1,4 +1,4 @@
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// One job over a session, from connecting to the final reply.
 ///

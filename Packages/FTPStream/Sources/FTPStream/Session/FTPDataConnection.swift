@@ -1,4 +1,4 @@
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// The data connection of a conversation, opened by either side, and the end of the one before.
 struct FTPDataConnection: Sendable {

@@ -1,4 +1,4 @@
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// Everything that must be equal for two jobs to share a session: server, proxy, login, security and connection properties.
 struct FTPSessionKey: Sendable, Hashable {

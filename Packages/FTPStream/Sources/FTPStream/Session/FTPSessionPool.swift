@@ -1,4 +1,4 @@
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// A pool of idle sessions, logged in, for the next job of the same user at the same server.
 ///
@@ -44,7 +44,7 @@ public final class FTPSessionPool: Sendable {
         for control in idle.removeAll() { control.close() }
     }
 
-    /// Ends all idle sessions (QUIT), and waits until the servers have confirmed it, at most ``FTPTimeLimits/quit``.
+    /// Ends all idle sessions (QUIT), and waits until the servers have confirmed it, at most 2 s.
     public nonisolated(nonsending) func logOut() async {
         await withTaskGroup(of: Void.self) { group in
             for control in idle.removeAll() { group.addTask { await FTPQuit.run(control) } }

@@ -1,4 +1,4 @@
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 /// The options of an FTP stream or an ``FTPClient``: login, security, transfers.
 ///
@@ -40,7 +40,7 @@ public struct FTPOptions: Sendable {
 
     /// The encryption. Default (nil) for `ftp`: none, unless `StreamProperty.tls` is set, which requires TLS. Default for `ftps`:
     /// required, from the first byte on port 990, after AUTH TLS on any other port; if the server there does not greet for
-    /// ``FTPTimeLimits/silence``, also from the first byte.
+    /// 5 s, also from the first byte.
     public var security: FTPSecurity?
 
     /// A proxy that speaks FTP. Default nil: none. Replaces `kCFStreamPropertyFTPProxy` and its keys.
@@ -57,7 +57,7 @@ public struct FTPOptions: Sendable {
     /// The time limit for one command, from sending it to its last reply.
     ///
     /// Preliminary replies do not extend it. The limit of the greeting includes connecting; that of the confirmation of a
-    /// transfer begins at the end of the data. Default ``FTPTimeLimits/reply``; zero for no limit.
+    /// transfer begins at the end of the data. Default 60 s; zero for no limit.
     public var replyTimeout = FTPTimeLimits.reply
 
     // MARK: Transfers
@@ -75,7 +75,7 @@ public struct FTPOptions: Sendable {
     public var passiveModeDefault = true
 
     /// The interval between NOOPs on the control connection during a transfer, which prevent firewalls from dropping it. Default
-    /// ``FTPTimeLimits/keepAlive``; zero for no NOOPs.
+    /// 60 s; zero for no NOOPs.
     ///
     /// To limit the time without data, use `StreamProperty.readTimeout` and `StreamProperty.writeTimeout`.
     public var keepAlive = FTPTimeLimits.keepAlive

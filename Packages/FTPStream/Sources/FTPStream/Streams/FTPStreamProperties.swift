@@ -1,4 +1,4 @@
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 // MARK: - Properties
 
@@ -37,22 +37,22 @@ extension StreamPropertyTable {
 
 extension StreamKind {
     /// `ReadStream(ftpURL:)` of a file, and `FTPClient.reader(_:offset:)`.
-    public static let readFTPFile = StreamKind(
+    @_spi(Packages) public static let readFTPFile = StreamKind(
         "a file on an FTP server being read",
         .ftp(without: [\.appends, \.listingCommand]).without(.writeTimeout).telling(.ftpResourceSize))
 
     /// `ReadStream(ftpURL:)` of a directory, and `FTPClient.lister(_:)`.
-    public static let ftpListing = StreamKind(
+    @_spi(Packages) public static let ftpListing = StreamKind(
         "the listing of an FTP directory",
         .ftp(without: [\.appends, \.fetchesResourceInfo, \.transferOffset, \.transfersText]).without(.writeTimeout))
 
     /// `WriteStream(ftpURL:)` into a file, `FTPClient.writer(_:offset:)` and `FTPClient.appender(_:)`.
-    public static let writtenFTPFile = StreamKind(
+    @_spi(Packages) public static let writtenFTPFile = StreamKind(
         "a file on an FTP server being written",
         .ftp(without: [\.fetchesResourceInfo, \.listingCommand]).without(.readTimeout))
 
     /// `WriteStream(ftpURL:)` with the URL of a directory, which it creates. It transfers nothing.
-    public static let madeFTPDirectory = StreamKind(
+    @_spi(Packages) public static let madeFTPDirectory = StreamKind(
         "the creation of an FTP directory",
         .ftp(without: [
             \.appends, \.fetchesResourceInfo, \.keepAlive, \.listingCommand, \.passiveModeDefault, \.transferOffset,
@@ -61,10 +61,10 @@ extension StreamKind {
         .without(.ftpDataTLSInformation).without(.readTimeout).without(.writeTimeout))
 
     /// An ``FTPClient``, which sets the properties of the streams that it creates.
-    public static let ftpClient = StreamKind("an FTP client", .ftp())
+    @_spi(Packages) public static let ftpClient = StreamKind("an FTP client", .ftp())
 
     /// All kinds of streams in this package.
-    public static let ofFTPStream: [StreamKind] = [
+    @_spi(Packages) public static let ofFTPStream: [StreamKind] = [
         .readFTPFile, .ftpListing, .writtenFTPFile, .madeFTPDirectory, .ftpClient,
     ]
 }

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// A job over FTP as the transport of a stream, which reads from or writes to the data connection.
 ///

@@ -119,11 +119,11 @@ public struct FTPTreeReport: Sendable, Hashable {
             case unsafeName
             /// It is a link, device or other special file; these are neither followed nor created.
             case notAFile
-            /// Its depth exceeds ``FTPTreeReport/depthLimit``.
+            /// Its depth exceeds 64 directories.
             case tooDeep
-            /// The list of directories still to be entered has reached ``FTPTreeReport/waitingLimit``.
+            /// The list of directories still to be entered has reached 8 MiB.
             case tooMany
-            /// The server refused it. The reply has its last line, up to ``FTPTreeReport/replyLimit`` bytes.
+            /// The server refused it. The reply has its last line, up to 512 bytes.
             case refused(FTPReply)
             /// It was not received completely, or the local file or folder cannot be used; with the message.
             case failed(String)
@@ -134,7 +134,7 @@ public struct FTPTreeReport: Sendable, Hashable {
         /// The path on the server for a download, the local path for an upload. If the server refused it or the transfer failed, the
         /// path on the server. For a line that could not be read, the path of the directory.
         ///
-        /// A path of more than ``FTPTreeReport/pathLimit`` bytes is cut to that length and ends in `…`.
+        /// A path of more than 1024 bytes is cut to that length and ends in `…`.
         public var path: String
         /// Why it was skipped.
         public var reason: Reason
@@ -154,21 +154,21 @@ public struct FTPTreeReport: Sendable, Hashable {
     public var directories = 0
     /// The number of bytes transferred.
     public var bytes: UInt64 = 0
-    /// The skipped entries, at most ``skippedLimit``.
+    /// The skipped entries, at most 1000.
     public var skipped: [Skipped] = []
     /// The number of all skipped entries.
     public var skippedCount = 0
 
     /// The most entries in ``skipped``.
-    public static let skippedLimit = 1000
+    @_spi(Packages) public static let skippedLimit = 1000
     /// The longest path in ``skipped``, in bytes.
-    public static let pathLimit = 1024
+    @_spi(Packages) public static let pathLimit = 1024
     /// The longest text of a reply in ``skipped``, in bytes.
-    public static let replyLimit = FTPReply.shownLimit
+    @_spi(Packages) public static let replyLimit = FTPReply.shownLimit
     /// The greatest depth of a directory that is entered, so that a transfer from a server with endless directories ends.
-    public static let depthLimit = 64
+    @_spi(Packages) public static let depthLimit = 64
     /// The most memory for directories that are found and not yet entered, in bytes: 8 MiB, about 25,000 directories.
-    public static let waitingLimit = 8 << 20
+    @_spi(Packages) public static let waitingLimit = 8 << 20
 
     mutating func skip(_ path: String, _ reason: Skipped.Reason) {
         skippedCount += 1

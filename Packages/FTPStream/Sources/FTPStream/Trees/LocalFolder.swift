@@ -1,5 +1,5 @@
 internal import Glibc
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// A local folder of a tree, held by its descriptor.
 ///

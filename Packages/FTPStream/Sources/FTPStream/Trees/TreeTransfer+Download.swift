@@ -1,5 +1,5 @@
 internal import FTPListing
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 extension TreeTransfer {
     /// Downloads a directory with everything below it.

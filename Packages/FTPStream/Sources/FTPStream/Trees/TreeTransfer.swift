@@ -1,6 +1,6 @@
 internal import FTPListing
 internal import Glibc
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// A running transfer of a tree: what downloads and uploads share.
 final class TreeTransfer: Sendable {

@@ -1,5 +1,5 @@
 internal import HPACK
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 
 // MARK: - Heads (RFC 9113 §8.3)
 

@@ -1,5 +1,5 @@
 internal import HPACK
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 
 /// Makes messages of decoded header blocks, and refuses malformed ones (RFC 9113 §8.2 and §8.3).
 ///

@@ -1,5 +1,5 @@
 internal import HPACK
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 
 /// The pseudo-header fields of a request to be sent (RFC 9113 §8.3.1 and §8.5, RFC 8441 §4).
 struct SentPseudoFields: BitwiseCopyable {

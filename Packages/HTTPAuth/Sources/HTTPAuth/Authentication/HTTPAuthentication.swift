@@ -256,7 +256,7 @@ extension HTTPAuthentication {
     ///
     /// The error is ``HTTPAuthError/Code/weakerScheme`` and names both forms. Without a credential, the method compares
     /// the scheme with the strongest form that the server offered. See ``AuthenticationMemory``.
-    public func objection(to credential: Credential?) -> HTTPAuthError? {
+    @_spi(Packages) public func objection(to credential: Credential?) -> HTTPAuthError? {
         withMachine { $0.objection(to: credential) }
     }
 

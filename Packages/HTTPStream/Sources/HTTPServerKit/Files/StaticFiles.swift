@@ -1,6 +1,6 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
-public import HTTPStream
+@_spi(Packages) public import HTTPStream
 
 /// Serves the files of a folder: conditional requests, ranges, media types, index files.
 ///

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import HTTPAuth
 internal import HTTPMessage
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// The conversation with an HTTP proxy that establishes a tunnel, whatever carries its messages: CONNECT (RFC 9110 §9.3.6). No I/O.
 ///

@@ -1,5 +1,5 @@
 internal import HTTP2
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 internal import StreamKit
 
 /// The exchange with an HTTP proxy that establishes a tunnel: a ``ConnectConversation``, whose messages are carried by HTTP/1.1, or by HTTP/2

@@ -1,5 +1,5 @@
 internal import EventLoops
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// Carries the bytes of a tunnel in DATA frames of its stream.
 ///

@@ -1,5 +1,5 @@
 internal import EventLoops
-public import HTTPAuth
+@_spi(Packages) public import HTTPAuth
 internal import HTTPMessage
 
 extension HTTPProxy {

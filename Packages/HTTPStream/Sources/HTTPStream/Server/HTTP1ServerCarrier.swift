@@ -1,7 +1,7 @@
 internal import EventLoops
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 internal import HostResolver
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// One request of HTTP/1.1 and its response, on the connection that carries them.
 final class HTTP1ServerCarrier: ServerCarrier {

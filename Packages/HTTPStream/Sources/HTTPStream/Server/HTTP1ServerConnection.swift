@@ -2,7 +2,7 @@ internal import EventLoops
 internal import Glibc
 internal import HTTPMessage
 internal import HostResolver
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// A client's connection of HTTP/1.1: it reads the requests, one after the other, and closes the connection at the end.
 ///

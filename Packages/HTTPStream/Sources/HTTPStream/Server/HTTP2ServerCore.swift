@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import HTTP2
 internal import HTTPMessage
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// The requests on a client's connection of HTTP/2, without I/O: which of them a handler serves, and when the connection ends.
 struct HTTP2ServerCore: HTTP2Core, ~Copyable {

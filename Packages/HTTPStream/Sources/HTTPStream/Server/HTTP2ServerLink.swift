@@ -3,7 +3,7 @@ internal import Glibc
 internal import HTTP2
 internal import HTTPMessage
 internal import HostResolver
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// A client's connection of HTTP/2: it serves each request in a task of its own.
 final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {

@@ -1,5 +1,5 @@
 internal import EventLoops
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 #if Tracing
 internal import Tracing

@@ -1,4 +1,4 @@
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 internal import StreamKit
 
 /// The framing of a response: the additions to its head, and what follows it. No I/O.

@@ -1,7 +1,7 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 internal import HTTPMessage
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// The file of a download. All calls of the system are made on the threads for files, since a disk may be slow.
 struct DownloadFile: Sendable {

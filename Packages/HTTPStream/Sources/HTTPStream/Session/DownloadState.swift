@@ -1,4 +1,4 @@
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 internal import StreamKit
 
 /// The state of a download: what has been written, and how the rest is requested. No I/O.

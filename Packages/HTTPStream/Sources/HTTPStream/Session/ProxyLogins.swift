@@ -1,4 +1,4 @@
-internal import HTTPAuth
+@_spi(Packages) internal import HTTPAuth
 internal import StreamKit
 
 /// The logins that a session's load sends to the proxies of its route, each to its own proxy.

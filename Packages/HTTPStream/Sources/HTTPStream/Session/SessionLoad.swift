@@ -1,6 +1,6 @@
 internal import EventLoops
 internal import FoundationEssentials
-internal import HTTPAuth
+@_spi(Packages) internal import HTTPAuth
 internal import HTTPMessage
 internal import StreamKit
 

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import StreamKit
 
 /// The work that a step of a load leaves: connections to close or return, and code to call. Performed without the load's lock,

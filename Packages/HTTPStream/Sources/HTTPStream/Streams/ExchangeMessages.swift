@@ -1,5 +1,5 @@
 internal import EventLoops
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 internal import StreamKit
 
 /// What has arrived while a request is sent, beside the ``RequestOutput`` that takes its bytes.

@@ -1,5 +1,5 @@
 internal import EventLoops
-public import HTTPMessage
+@_spi(Packages) public import HTTPMessage
 public import StreamKit
 
 /// The body of a request, from memory or from a stream.

@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import HTTPAuth
 internal import HTTPMessage
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// One connection to a server, as the pool keeps it.
 final class HTTPConnection: IdleConnection, @unchecked Sendable {

@@ -1,6 +1,6 @@
 package import EventLoops
 internal import FoundationEssentials
-package import StreamKit
+@_spi(Packages) package import StreamKit
 
 /// A pool of idle connections, which further requests with the same origin and options use.
 ///

@@ -2,7 +2,7 @@ internal import EventLoops
 internal import FoundationEssentials
 internal import HTTPAuth
 internal import HTTPMessage
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// One load: from the request to the end of the response body, over any number of connections and redirects.
 ///

@@ -1,5 +1,5 @@
 public import HTTPMessage
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 /// The options of a load, which is all that a stream does for one request: connecting, redirects, decoding.
 ///

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 public import HTTPMessage
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 extension StreamProperty where Value == String {
     /// The content codings that the body has as it is read, such as `compress`; nil if it has none, or they are removed
@@ -73,7 +73,7 @@ extension StreamProperty where Value == HTTPProxy {
 /// The stream kinds of HTTPStream.
 extension StreamKind {
     /// `ReadStream(request:)`: the rows of `StreamPropertyTable.connection` reach each connection that the load uses.
-    public static let http = StreamKind(
+    @_spi(Packages) public static let http = StreamKind(
         "an HTTP request",
         StreamPropertyTable.connection
             .including(HTTPOptions.table)
@@ -93,5 +93,5 @@ extension StreamKind {
             .telling(.urlDemandsTLS))
 
     /// All kinds of this package.
-    public static let ofHTTPStream: [StreamKind] = [.http]
+    @_spi(Packages) public static let ofHTTPStream: [StreamKind] = [.http]
 }

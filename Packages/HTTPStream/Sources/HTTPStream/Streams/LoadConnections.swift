@@ -2,7 +2,7 @@ internal import EventLoops
 internal import FoundationEssentials
 internal import HTTPAuth
 internal import HTTPMessage
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// How a request reaches its origin if that differs from the default: the properties of the connection, and its route.
 struct ConnectionPlan {

@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import FoundationEssentials
 internal import HTTPMessage
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 #if Logging
 internal import Logging

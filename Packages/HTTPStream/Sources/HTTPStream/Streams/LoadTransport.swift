@@ -2,7 +2,7 @@ internal import EventLoops
 internal import FoundationEssentials
 internal import HTTPAuth
 internal import HTTPMessage
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 internal import Synchronization
 
 /// A load as the transport of a stream, which reads the body of the response, and the point where the stream's callers wait.

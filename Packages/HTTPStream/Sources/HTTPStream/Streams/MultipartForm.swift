@@ -1,5 +1,5 @@
 internal import Glibc
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 /// A form whose fields may be files: the type `multipart/form-data` (RFC 7578).
 ///

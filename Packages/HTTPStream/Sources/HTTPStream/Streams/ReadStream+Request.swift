@@ -1,7 +1,7 @@
 public import EventLoops
 public import FoundationEssentials
 public import HTTPMessage
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 extension ReadStream {
     /// Makes a stream that sends a request when opened, and reads the body of the response.

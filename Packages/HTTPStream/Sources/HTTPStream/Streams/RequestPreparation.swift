@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 internal import StreamKit
 
 /// The fields that a stream adds to a request before sending it (RFC 9110 §7.2, §8.6; RFC 9112 §6).

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 
 /// A wait before a load decides about a connection again.
 struct Standby: Sendable {

@@ -1,5 +1,5 @@
 internal import EventLoops
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// A stream of a connection that requests share.
 struct StreamPlace: Sendable {

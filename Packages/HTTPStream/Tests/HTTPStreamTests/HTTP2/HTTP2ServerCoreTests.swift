@@ -1,7 +1,7 @@
 import EventLoops
 import HTTP2
 import HTTPMessage
-import StreamKit
+@_spi(Packages) import StreamKit
 import Testing
 
 @testable import HTTPStream

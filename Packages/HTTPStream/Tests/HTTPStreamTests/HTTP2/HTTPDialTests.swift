@@ -1,4 +1,4 @@
-import EventLoops
+@_spi(Packages) import EventLoops
 import FoundationEssentials
 import HTTPMessage
 import StreamKit

@@ -4,7 +4,7 @@ import HTTPMessage
 import StreamKit
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 @testable import HTTPStream
 
 @Suite(.timeLimit(.minutes(5))) struct DownloadTests {

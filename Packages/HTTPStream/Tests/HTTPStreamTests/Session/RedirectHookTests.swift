@@ -1,7 +1,7 @@
 import EventLoops
 import FoundationEssentials
 import HTTPMessage
-import StreamKit
+@_spi(Packages) import StreamKit
 import StreamKitTesting
 import Testing
 

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import HTTPAuth
 import HostResolver
-import StreamKit
+@_spi(Packages) import StreamKit
 import Testing
 
 @testable import HTTPStream

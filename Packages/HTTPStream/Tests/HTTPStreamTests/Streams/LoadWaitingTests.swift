@@ -3,7 +3,7 @@ import HTTPMessage
 import StreamKit
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 @testable import HTTPStream
 
 /// A load and its waiters, on a connection whose bytes and edges the test provides.

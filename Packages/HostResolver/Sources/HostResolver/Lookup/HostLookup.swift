@@ -147,7 +147,7 @@ extension HostLookup {
 
     /// Looks up the names, the canonical name first.
     ///
-    /// Without a deadline, the resolvers of this package give up after ``SystemResolver/reverseTimeout``.
+    /// Without a deadline, the resolvers of this package give up after 5 s.
     ///
     /// - Throws: ``ResolverError``; ``ResolverError/Code-swift.struct/cancelled`` if the task or the lookup is
     ///   cancelled.
@@ -199,7 +199,7 @@ public struct Fetched<Value: Sendable>: Sendable {
     public let hasBeenResolved: Bool
 
     /// Creates a fetched value.
-    public init(value: Value?, hasBeenResolved: Bool) {
+    @_spi(Packages) public init(value: Value?, hasBeenResolved: Bool) {
         self.value = value
         self.hasBeenResolved = hasBeenResolved
     }

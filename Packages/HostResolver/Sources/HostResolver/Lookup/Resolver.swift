@@ -146,7 +146,7 @@ public struct AddressRequest: Hashable, Sendable {
     ///
     /// Some firewalls and home routers drop the queries for IPv6 addresses. Without this limit, every lookup behind one would last until the
     /// resolver gives up, which takes the C library 15 s.
-    public static let secondFamilyTime: Duration = .seconds(1)
+    @_spi(Packages) public static let secondFamilyTime: Duration = .seconds(1)
 
     /// The host to look up.
     public var name: HostName
@@ -170,8 +170,8 @@ public struct AddressRequest: Hashable, Sendable {
 
     /// The ways to deliver addresses.
     public enum Delivery: Hashable, Sendable {
-        /// One batch with all addresses, in the order of RFC 6724. It lacks a family that has not answered within
-        /// ``AddressRequest/secondFamilyTime``.
+        /// One batch with all addresses, in the order of RFC 6724. It lacks a family that has not answered within 1 s
+        /// of the first.
         case whenComplete
         /// One batch as soon as each family has answered (RFC 8305 §3), each sorted in itself. The caller decides how long to wait for the
         /// second one.

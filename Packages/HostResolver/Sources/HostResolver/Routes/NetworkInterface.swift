@@ -18,7 +18,7 @@ public struct NetworkInterface: Hashable, Sendable {
     public var addresses: [InterfaceAddress]
 
     /// Creates an interface.
-    public init(
+    @_spi(Packages) public init(
         name: String, index: UInt32, isLoopback: Bool = false, isUp: Bool = true, hasCarrier: Bool = true,
         maximumPacketSize: Int? = nil, addresses: [InterfaceAddress] = []
     ) {
@@ -48,7 +48,7 @@ public struct InterfaceAddress: Hashable, Sendable {
     public var lease: AddressLease?
 
     /// Creates an address.
-    public init(
+    @_spi(Packages) public init(
         _ address: IPAddress, prefixLength: Int, isTentative: Bool = false, isDuplicate: Bool = false,
         isTemporary: Bool = false, lease: AddressLease? = nil
     ) {
@@ -136,7 +136,7 @@ public struct AddressLease: Hashable, Sendable {
     public var remaining: Duration
 
     /// Creates a lease.
-    public init(total: Duration, remaining: Duration) {
+    @_spi(Packages) public init(total: Duration, remaining: Duration) {
         self.total = total
         self.remaining = remaining
     }

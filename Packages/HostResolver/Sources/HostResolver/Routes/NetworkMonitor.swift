@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 
 /// A monitor of this machine's network, which reports changes of interfaces, addresses and routes.
 ///

@@ -17,7 +17,9 @@ public struct NetworkSnapshot: Hashable, Sendable {
     public var neighbors: [Neighbor]
 
     /// Creates a snapshot.
-    public init(interfaces: [NetworkInterface] = [], defaultRoutes: [Route] = [], neighbors: [Neighbor] = []) {
+    @_spi(Packages) public init(
+        interfaces: [NetworkInterface] = [], defaultRoutes: [Route] = [], neighbors: [Neighbor] = []
+    ) {
         self.interfaces = interfaces
         self.defaultRoutes = defaultRoutes
         self.neighbors = neighbors
@@ -93,7 +95,7 @@ public struct Neighbor: Hashable, Sendable {
     public var state: State
 
     /// Creates an entry.
-    public init(_ address: IPAddress, interfaceIndex: UInt32, state: State) {
+    @_spi(Packages) public init(_ address: IPAddress, interfaceIndex: UInt32, state: State) {
         self.address = address
         self.interfaceIndex = interfaceIndex
         self.state = state

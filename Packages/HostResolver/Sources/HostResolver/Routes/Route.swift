@@ -38,7 +38,7 @@ public struct Route: Hashable, Sendable {
     public var isDead: Bool
 
     /// Creates a route.
-    public init(
+    @_spi(Packages) public init(
         kind: Kind, gateway: IPAddress? = nil, source: IPAddress? = nil, interfaceIndex: UInt32? = nil,
         isDead: Bool = false, family: AddressFamilies? = nil
     ) {

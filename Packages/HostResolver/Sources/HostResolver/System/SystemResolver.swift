@@ -7,7 +7,7 @@ internal import EventLoops
 /// ```
 ///
 /// The C library's calls block and cannot be cancelled, so they run on separate threads: at most 16 for
-/// the whole process, created on demand, ended after ``idleTime``. A cancellation or the deadline ends a lookup at
+/// the whole process, created on demand, ended after 10 s of idleness. A cancellation or the deadline ends a lookup at
 /// once. The call is abandoned, and its thread becomes available again when the C library gives up. Equal concurrent
 /// lookups share one call. Nothing is cached. Blocking lookups without a deadline run on the calling thread and cost as
 /// much as the C library's call.
@@ -17,10 +17,10 @@ internal import EventLoops
 ///
 /// If both families are requested, a family of which this machine has no address is omitted, as with `AI_ADDRCONFIG`.
 /// It is not omitted if the host has no other addresses, or if the machine has only loopback addresses. A lookup returns
-/// at most ``WireResolver/addressLimit`` addresses of each family.
+/// at most 64 addresses of each family.
 ///
 /// The C library waits for both families, up to 15 s for IPv6 where a firewall drops the queries. If it has not answered within
-/// ``AddressRequest/secondFamilyTime``, IPv4 is looked up by itself as well. Its addresses are the answer if IPv6 takes as long again.
+/// 1 s, IPv4 is looked up by itself as well. Its addresses are the answer if IPv6 takes as long again.
 /// A blocking lookup without a deadline is one call, and lasts as long. A lookup of a canonical name takes the first answer of either call.
 public final class SystemResolver: Resolver, ReverseResolver {
     /// The shared resolver of this process.
@@ -32,10 +32,10 @@ public final class SystemResolver: Resolver, ReverseResolver {
     /// ``ResolverError/Code-swift.struct/busy``.
     static let maximumWaitingLookups = 4096
     /// The time after which an idle thread ends: 10 s.
-    public static let idleTime: Duration = .seconds(10)
+    @_spi(Packages) public static let idleTime: Duration = .seconds(10)
     /// The time limit of a lookup of names without a deadline: 5 s. Reverse lookups of private addresses often hang,
     /// because upstream servers do not answer them.
-    public static let reverseTimeout: Duration = .seconds(5)
+    @_spi(Packages) public static let reverseTimeout: Duration = .seconds(5)
 
     private struct Question<Subject: Hashable & Sendable>: Hashable {
         let subject: Subject

@@ -25,7 +25,7 @@ public struct DNSAnswer: Hashable, Sendable {
     public let servers: [ServerOutcome]
 
     /// Creates an answer.
-    public init(
+    @_spi(Packages) public init(
         records: [DNSRecord], canonicalName: DNSName, aliases: [DNSName] = [], timeToLive: UInt32,
         isAuthenticated: Bool = false, isTruncated: Bool = false, servers: [ServerOutcome] = []
     ) {

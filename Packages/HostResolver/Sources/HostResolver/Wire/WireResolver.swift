@@ -28,7 +28,7 @@ public final class WireResolver: Resolver, ReverseResolver {
     /// The maximum number of addresses of each family that a lookup of addresses returns.
     ///
     /// The first ones of an answer count. An answer over TCP can hold thousands, and sorting needs a system call for each.
-    public static let addressLimit = UniqueAddresses.familyLimit
+    @_spi(Packages) public static let addressLimit = UniqueAddresses.familyLimit
 
     let client: DNSClient
     private let fixedHosts: HostsFile?
@@ -110,7 +110,7 @@ public final class WireResolver: Resolver, ReverseResolver {
 
     /// Starts a lookup of the records of one type of exactly this name. `handler` is called by the rules of
     /// ``Resolver/start(_:_:)``.
-    public func startRecords(
+    @_spi(Packages) public func startRecords(
         _ type: DNSRecordType, of name: DNSName, until deadline: ContinuousClock.Instant?,
         _ handler: @escaping @Sendable (Result<DNSAnswer, ResolverError>) -> Void
     ) -> LookupToken {

@@ -28,7 +28,7 @@ public struct Finding: Sendable, Hashable {
     public var dependsOn: FindingCode?
 
     /// Creates a finding. Secrets and control characters are removed from `evidence`.
-    public init(_ code: FindingCode, _ severity: Severity, _ sentence: Sentence, evidence: [String] = []) {
+    package init(_ code: FindingCode, _ severity: Severity, _ sentence: Sentence, evidence: [String] = []) {
         self.code = code
         self.severity = severity
         self.sentence = sentence

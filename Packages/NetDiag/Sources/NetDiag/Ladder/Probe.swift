@@ -1,3 +1,5 @@
+@_spi(Packages) internal import HostResolver
+
 /// One check of the environment. Probes that ``LadderMachine/next(now:)`` returns together are independent of each other.
 enum Probe: Sendable, Hashable {
     /// Reads the kernel's tables and the configuration files.

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 
 /// An exchange with the target over a new connection: the proxy's handshake, TLS, and one request without credentials or
 /// cookies, of whose answer only the head is read. Redirects are followed within the same origin only, to detect loops.

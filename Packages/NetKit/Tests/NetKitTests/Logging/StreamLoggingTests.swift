@@ -6,7 +6,7 @@ import Logging
 import NetKit
 import Testing
 
-@testable import StreamKit
+@_spi(Packages) @testable import StreamKit
 
 /// A stream's log messages, with the trait `Logging`.
 @Suite(.timeLimit(.minutes(5))) struct StreamLoggingTests {

@@ -1,7 +1,7 @@
 import EventLoops
 import FoundationEssentials
 import HTTPMessage
-import NetKit
+@_spi(Packages) import NetKit
 import StreamKitTesting
 import Testing
 

@@ -1,10 +1,10 @@
 import EventLoops
-import FTPStream
+@_spi(Packages) import FTPStream
 import FoundationEssentials
 import Glibc
 import HTTPMessage
 import HostResolver
-import NetKit
+@_spi(Packages) import NetKit
 import Testing
 
 @testable import StreamKit

@@ -1,9 +1,9 @@
 import EventLoops
-import FTPStream
+@_spi(Packages) import FTPStream
 import Glibc
 import HTTPMessage
 import HostResolver
-import NetKit
+@_spi(Packages) import NetKit
 import StreamKitTesting
 import Testing
 

@@ -1,7 +1,7 @@
-import FTPStream
+@_spi(Packages) import FTPStream
 import Foundation
 import Glibc
-import NetKit
+@_spi(Packages) import NetKit
 import StreamKitFoundation
 import Testing
 

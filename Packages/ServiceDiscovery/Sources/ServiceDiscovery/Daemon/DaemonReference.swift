@@ -1,6 +1,6 @@
 internal import CServiceDaemon
 internal import DNSWire
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 internal import HostResolver
 

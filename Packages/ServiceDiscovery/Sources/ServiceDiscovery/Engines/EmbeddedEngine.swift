@@ -1,4 +1,4 @@
-internal import DNSWire
+@_spi(Packages) internal import DNSWire
 internal import EventLoops
 internal import Glibc
 internal import HostResolver

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// Sends the goodbyes of published services when the program ends in order: when it returns from `main` or calls `exit`.

@@ -1,6 +1,6 @@
 internal import DNSWire
 internal import EventLoops
-internal import HostResolver
+@_spi(Packages) internal import HostResolver
 
 /// The engine of DNS domains: queries name servers (RFC 6763, wide-area Bonjour). It does not publish, because only the
 /// administrator of a zone can change it.

@@ -1,4 +1,4 @@
-internal import DNSWire
+@_spi(Packages) internal import DNSWire
 
 /// Encodes questions and records into as few packets as possible (RFC 6762 §17, §18).
 enum PacketComposer {

@@ -1,5 +1,5 @@
 import DNSWire
-import HostResolver
+@_spi(Packages) import HostResolver
 import Testing
 
 @testable import ServiceDiscovery

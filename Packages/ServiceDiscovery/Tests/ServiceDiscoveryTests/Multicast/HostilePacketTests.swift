@@ -1,4 +1,4 @@
-import DNSWire
+@_spi(Packages) import DNSWire
 import Testing
 
 @testable import ServiceDiscovery

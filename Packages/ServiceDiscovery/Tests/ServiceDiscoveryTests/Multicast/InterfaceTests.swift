@@ -1,7 +1,7 @@
 import EventLoops
 import Glibc
 import HostResolver
-import HostResolverTesting
+@_spi(Packages) import HostResolverTesting
 import Testing
 
 @testable import ServiceDiscovery

@@ -3,7 +3,7 @@ internal import EventLoops
 /// A kind of stream, which determines the properties that the stream honours.
 ///
 /// Setting a property throws an error that names the property and the kind, unless the kind's table contains the
-/// property or it is a key of the caller's own (``StreamProperty/isNote``). The page "Which stream honours which
+/// property or it is a key of the caller's own. The page "Which stream honours which
 /// property" of NetKit shows the tables of all kinds.
 ///
 /// A ``StreamTransport`` that handles its properties in ``StreamTransport/setProperty(_:named:)`` needs no kind. One
@@ -13,14 +13,14 @@ public struct StreamKind: Sendable {
     public let name: String
 
     /// The properties that streams of this kind honour.
-    public let properties: StreamPropertyTable
+    @_spi(Packages) public let properties: StreamPropertyTable
 
     /// Makes a kind.
     ///
     /// - Parameters:
     ///   - name: the name with its article, as it appears in the middle of a sentence.
     ///   - properties: the properties that the streams honour.
-    public init(_ name: String, _ properties: StreamPropertyTable) {
+    @_spi(Packages) public init(_ name: String, _ properties: StreamPropertyTable) {
         self.name = name
         self.properties = properties
     }

@@ -17,7 +17,7 @@
 ///
 /// A stream holds one `MailboxOptions`, and its transport passes names to ``value(named:in:)`` and ``set(_:named:in:)``. Its ``StreamKind``
 /// has the rows of the table (``StreamPropertyTable``). A property can be set until the stream is opened.
-public struct StreamOptionTable<Options: Sendable>: Sendable {
+@_spi(Packages) public struct StreamOptionTable<Options: Sendable>: Sendable {
     /// The row of one option.
     public struct Row: Sendable {
         let label: String
@@ -111,7 +111,7 @@ extension StreamOptionTable.Row {
     /// - Parameters:
     ///   - label: the name of the field.
     ///   - field: the field.
-    public static func using<Value: Sendable>(
+    @_spi(Packages) public static func using<Value: Sendable>(
         _ label: String, _ field: any WritableKeyPath<Options, Value> & Sendable
     ) -> Self {
         Self(
@@ -131,7 +131,7 @@ extension StreamOptionTable.Row {
     /// - Parameters:
     ///   - label: the name of the field.
     ///   - field: the field.
-    public static func using<Value: Sendable>(
+    @_spi(Packages) public static func using<Value: Sendable>(
         _ label: String, _ field: any WritableKeyPath<Options, Value?> & Sendable
     ) -> Self {
         Self(label: label, optional: field, check: nil) { table, property in table.using(property) }
@@ -143,7 +143,7 @@ extension StreamOptionTable.Row {
     ///   - label: the name of the field.
     ///   - field: the field.
     ///   - check: throws if the field cannot have the value.
-    public static func using<Value: Sendable>(
+    @_spi(Packages) public static func using<Value: Sendable>(
         _ label: String, _ field: any WritableKeyPath<Options, Value?> & Sendable,
         check: @escaping @Sendable (Value) throws(StreamError) -> Void
     ) -> Self {
@@ -155,7 +155,7 @@ extension StreamOptionTable.Row {
     /// - Parameters:
     ///   - label: the name of the field.
     ///   - field: the field.
-    public static func connecting<Value: Equatable & Sendable>(
+    @_spi(Packages) public static func connecting<Value: Equatable & Sendable>(
         _ label: String, _ field: any WritableKeyPath<Options, Value?> & Sendable
     ) -> Self {
         Self(label: label, optional: field, check: nil) { table, property in table.connecting(property) }

@@ -32,7 +32,7 @@ public struct StreamProperty<Value: Sendable>: Sendable {
 
     /// True for a key of the caller's own, which every stream keeps and returns, without effect. False for a setting,
     /// which a stream accepts only if its ``StreamKind`` lists it.
-    public let isNote: Bool
+    @_spi(Packages) public let isNote: Bool
 
     /// Makes a key of the caller's own; its name should begin with that of the caller's package.
     ///
@@ -145,7 +145,7 @@ public struct StreamProperties: Sendable {
     }
 
     /// Sets a setting by its name, for transports.
-    public mutating func set(_ value: (any Sendable)?, named name: String) {
+    @_spi(Packages) public mutating func set(_ value: (any Sendable)?, named name: String) {
         set(value, for: StreamPropertyKey(name: name, isReadOnly: false, isAlways: false, isNote: false))
     }
 

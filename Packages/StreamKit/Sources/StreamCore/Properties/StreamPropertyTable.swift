@@ -8,7 +8,7 @@
 ///
 /// The role of a row also determines which properties the users of a shared connection must agree on
 /// (``ConnectionShape``): rows made with ``connecting(_:)`` are compared, rows made with ``using(_:)`` are not.
-public struct StreamPropertyTable: Sendable {
+@_spi(Packages) public struct StreamPropertyTable: Sendable {
     /// The role of a property.
     public enum Role: Sendable, Hashable, CaseIterable {
         /// It determines the connection: streams share a connection only if their values are equal.
@@ -106,7 +106,7 @@ public struct StreamPropertyTable: Sendable {
 ///
 /// A connection pool compares shapes. A shape is derived from the streams' table, so no property of a connection can be
 /// forgotten.
-public struct ConnectionShape: Sendable, Equatable {
+@_spi(Packages) public struct ConnectionShape: Sendable, Equatable {
     private struct Part: Sendable {
         let name: String
         let row: StreamPropertyTable.Row

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 
 /// Delivers the events of one half of a stream to its client: watches the half, consults ``EventMachine``, signals the
 /// targets.

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 
 /// One half of a connection, as its stream and its client see it. Only this library uses it: see ``StreamHalf``.
 public struct StreamSide: Sendable {

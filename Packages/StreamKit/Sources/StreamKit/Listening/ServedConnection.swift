@@ -24,7 +24,7 @@ internal import HostResolver
 ///
 /// A new connection is idle, also during its TLS handshake. ``StreamListener/stop(within:)`` closes the idle connections whose clients
 /// have sent nothing.
-public struct ServedConnection: Sendable {
+@_spi(Packages) public struct ServedConnection: Sendable {
     /// What a connection does.
     public enum Activity: Hashable, Sendable {
         /// It waits for a request of which nothing has arrived.

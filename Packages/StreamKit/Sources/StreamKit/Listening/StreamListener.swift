@@ -1,4 +1,4 @@
-public import EventLoops
+@_spi(Packages) public import EventLoops
 internal import Glibc
 public import HostResolver
 
@@ -178,7 +178,7 @@ extension StreamListener {
     /// As ``run(_:)``, for a handler that tells the listener when its connection may be closed for the sake of other clients.
     ///
     /// - Throws: as ``run(_:)``.
-    public func serve(
+    @_spi(Packages) public func serve(
         _ handler: @escaping @Sendable (ServedConnection) async throws -> Void
     ) async throws(StreamError) {
         let problem = state.withLock { state -> StreamError? in
@@ -196,7 +196,7 @@ extension StreamListener {
         if let error { throw error }
     }
 
-    /// Stops accepting connections, and closes those that are idle (``ServedConnection``) or in their TLS handshake; ``run(_:)``
+    /// Stops accepting connections, and closes those that are idle or in their TLS handshake; ``run(_:)``
     /// returns when the handlers have returned. Idempotent.
     ///
     /// A handler whose streams were closed at the end of the grace finds `Task.isCancelled` true; that of a handler that has closed
@@ -396,7 +396,7 @@ extension StreamListener {
         /// A listener never has more connections than the process has descriptors (`ulimit -n`) outside of the `DescriptorReserve`
         /// when the listener is made; ``StreamListener/configuration`` then has the smaller number. Further clients wait in the
         /// kernel's queue until a connection ends. They also wait there while the process has no descriptors left. In both cases
-        /// the connection that has waited longest for its client is closed (``ServedConnection``), and ``onFailure`` is told.
+        /// the connection that has waited longest for its client is closed, and ``onFailure`` is told.
         public var maximumConnections = 4096
 
         /// The most connections of one client at once: of an IPv4 address, or of the IPv6 addresses that share their first 64 bits.
@@ -412,7 +412,7 @@ extension StreamListener {
         /// of ``Socket``.
         public var backlog: Int32 = Socket.defaultBacklog
 
-        /// Properties of every connection (``StreamKind/accepted``): time limits, keep-alive, delay, service type. The
+        /// Properties of every connection: time limits, keep-alive, delay, service type. The
         /// listener's initializer throws if such a connection does not honour one of them.
         ///
         /// ``StreamProperty/tls`` is used if ``tls`` is nil, and ``StreamProperty/openTimeout`` replaces

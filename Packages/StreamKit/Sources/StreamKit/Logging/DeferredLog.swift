@@ -19,7 +19,7 @@ public import Logging
 ///
 /// While no lock is held, lines are passed on at once. The order of the lines is kept in any case. Without the trait `Logging`, no
 /// instance exists.
-public final class DeferredLog: Sendable {
+@_spi(Packages) public final class DeferredLog: Sendable {
     #if Logging
     fileprivate struct State: Sendable {
         var lines: [LogEvent] = []

@@ -1,4 +1,4 @@
-public import EventLoops
+@_spi(Packages) public import EventLoops
 public import HostResolver
 
 /// Finds the address of a stream when it opens: that of a discovered service, a registry entry, or the next server of a

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 
 /// The opening of a file by a thread for files: looking at a path may wait for its disk.
 struct FileOpening: OpeningWork {

@@ -1,5 +1,5 @@
 internal import EventLoops
-internal import HostResolver
+@_spi(Packages) internal import HostResolver
 
 /// Decides which address to connect to, and when (RFC 8305). It uses no sockets and reads no clock.
 ///

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Synchronization
 
 /// An opening in progress, and the wait point where the stream's callers wait for its end.

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// Opens a transport, such as a load or one that a program has written, optionally with TLS on top.

@@ -1,5 +1,6 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
+@_spi(Packages) internal import StreamCore
 
 extension Connection {
     /// The value of a property; nil if it has none, or none yet.

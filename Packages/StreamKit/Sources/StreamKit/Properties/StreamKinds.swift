@@ -1,10 +1,11 @@
 internal import EventLoops
+@_spi(Packages) internal import StreamTLS
 
 extension StreamPropertyTable {
     /// The properties of network connections, and of all streams that make such connections below them: HTTP, FTP.
     ///
     /// A property that is added here applies to all these connections, and to the pools that share them.
-    public static let connection = StreamPropertyTable()
+    @_spi(Packages) public static let connection = StreamPropertyTable()
         .connecting(.failsWhenAddressIsRemoved)
         .connecting(.keepsAlive)
         .connecting(.localAddress)
@@ -45,74 +46,76 @@ extension StreamPropertyTable {
 /// The kinds of StreamKit.
 extension StreamKind {
     /// `ReadStream(path:)`.
-    public static let readFile = StreamKind(
+    @_spi(Packages) public static let readFile = StreamKind(
         "a file being read", .reading.using(.fileOffset).telling(.nativeDescriptor))
 
     /// `WriteStream(path:)`.
-    public static let writtenFile = StreamKind(
+    @_spi(Packages) public static let writtenFile = StreamKind(
         "a file being written", .writing.using(.appendToFile).using(.fileOffset).telling(.nativeDescriptor))
 
     /// `ReadStream(bytes:)`. It never waits, so it has no time limits.
-    public static let readMemory = StreamKind("memory being read", StreamPropertyTable())
+    @_spi(Packages) public static let readMemory = StreamKind("memory being read", StreamPropertyTable())
 
     /// `WriteStream(toMemoryOfCapacity:)`. It never waits, so it has no time limits.
-    public static let writtenMemory = StreamKind(
+    @_spi(Packages) public static let writtenMemory = StreamKind(
         "memory being written", StreamPropertyTable().telling(.dataWritten))
 
     /// The input of `StreamPair.bound(bufferSize:)`.
-    public static let boundInput = StreamKind("the input of a bound pair", .reading)
+    @_spi(Packages) public static let boundInput = StreamKind("the input of a bound pair", .reading)
 
     /// The output of `StreamPair.bound(bufferSize:)`.
-    public static let boundOutput = StreamKind("the output of a bound pair", .writing)
+    @_spi(Packages) public static let boundOutput = StreamKind("the output of a bound pair", .writing)
 
     /// `StreamPair(descriptor:ownership:)` on a pipe, a terminal or a device.
-    public static let descriptor = StreamKind(
+    @_spi(Packages) public static let descriptor = StreamKind(
         "a descriptor that is not a socket",
         StreamPropertyTable().using(.closesDescriptor).including(.reading).including(.writing)
             .telling(.nativeDescriptor))
 
     /// `StreamPair(descriptor:ownership:)` on a connected socket.
-    public static let socket = StreamKind(
+    @_spi(Packages) public static let socket = StreamKind(
         "a connected socket", .socket.connecting(.failsWhenAddressIsRemoved).telling(.remotePort))
 
     /// A connection that a ``StreamListener`` accepted.
-    public static let accepted = StreamKind(
+    @_spi(Packages) public static let accepted = StreamKind(
         "an accepted connection",
         .socket.connecting(.failsWhenAddressIsRemoved).connecting(.keepsAlive).connecting(.sendsAtOnce)
             .connecting(.serviceType).telling(.remotePort))
 
     /// `StreamPair(host:port:)`.
-    public static let host = StreamKind(
+    @_spi(Packages) public static let host = StreamKind(
         "a connection to a host",
         .socket.including(.connection).telling(.proxyRoute).telling(.remoteHost).telling(.remoteHostName)
             .telling(.remotePort).telling(.socksBoundAddress))
 
     /// `StreamPair(address:)` and `StreamPair(addresses:name:)` with IP addresses.
-    public static let address = StreamKind("a connection to an address", host.properties)
+    @_spi(Packages) public static let address = StreamKind("a connection to an address", host.properties)
 
     /// `StreamPair(address:)` with the path of a Unix socket.
-    public static let unixSocket = StreamKind("a connection to a Unix socket", .socket.connecting(.localAddress))
+    @_spi(Packages) public static let unixSocket = StreamKind(
+        "a connection to a Unix socket", .socket.connecting(.localAddress))
 
     /// `StreamPair(finder:)` and, in NetKit, `StreamPair(service:)`: direct connections, without proxies.
-    public static let found = StreamKind(
+    @_spi(Packages) public static let found = StreamKind(
         "a connection whose address is found at open",
         host.properties.without(.proxies).without(.socksProxy).without(.resolver).without(.proxyRoute)
             .without(.remoteHost).without(.socksBoundAddress))
 
     /// `ReadStream(transport:)`: one direction, so without TLS.
-    public static let readTransport = StreamKind(
+    @_spi(Packages) public static let readTransport = StreamKind(
         "a custom transport for reading", .reading.using(.openTimeout))
 
     /// `WriteStream(transport:)`: one direction, so without TLS.
-    public static let writtenTransport = StreamKind(
+    @_spi(Packages) public static let writtenTransport = StreamKind(
         "a custom transport for writing", .writing.using(.openTimeout))
 
     /// `StreamPair(securing:with:peerName:)` and `StreamPair(afterTLSOf:)`: a layer on top of an open pair.
-    public static let layer = StreamKind(
+    @_spi(Packages) public static let layer = StreamKind(
         "a layer on an open connection", .secured.without(.tls).using(.closesDescriptor))
 
     /// All kinds of this package.
-    public static let ofStreamKit: [StreamKind] = ConnectionKind.allCases.compactMap(\.ownKind) + [transport]
+    @_spi(Packages) public static let ofStreamKit: [StreamKind] =
+        ConnectionKind.allCases.compactMap(\.ownKind) + [transport]
 }
 
 /// The kind of a connection. A transport may replace it with its own ``StreamKind``.

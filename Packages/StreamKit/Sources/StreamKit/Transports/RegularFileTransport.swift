@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// A regular file, which is read or written without keeping an event loop waiting for the disk.

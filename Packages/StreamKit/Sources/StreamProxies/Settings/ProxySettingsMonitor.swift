@@ -1,5 +1,6 @@
-public import EventLoops
+@_spi(Packages) public import EventLoops
 internal import Glibc
+@_spi(Packages) internal import StreamCore
 
 /// Watches the proxy settings in a file, and reports when they change.
 ///

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import StreamKit
+@_spi(Packages) @testable import StreamKit
 
 @Suite struct StreamErrorTests {
     // Parity: SK-045

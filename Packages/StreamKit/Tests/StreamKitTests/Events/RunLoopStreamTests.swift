@@ -204,7 +204,7 @@ import Testing
         let idle = Locked<RunLoopTarget?>(nil)
         let isFinished = DispatchSemaphore(value: 0)
         async let waiting: Void = onThread {
-            idle.withLock { $0 = .current() }
+            idle.withLock { $0 = .currentRunLoop }
             isFinished.wait()
         }
         while idle.withLock({ $0 }) == nil, !Task.isCancelled { await Task.yield() }

@@ -2,7 +2,7 @@ import EventLoops
 import HostResolver
 import Testing
 
-@testable import StreamKit
+@_spi(Packages) @testable import StreamKit
 
 /// Which connection is closed for another client, with the time passed in.
 @Suite struct ConnectionTableTests {

@@ -1,9 +1,9 @@
-import EventLoops
+@_spi(Packages) import EventLoops
 import Glibc
 import HostResolver
 import Testing
 
-@testable import StreamKit
+@_spi(Packages) @testable import StreamKit
 
 /// Accepting, limits and shutdown of a listener.
 @Suite(.timeLimit(.minutes(5))) struct StreamListenerTests {

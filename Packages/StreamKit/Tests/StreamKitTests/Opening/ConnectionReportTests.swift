@@ -1,7 +1,7 @@
 import HostResolver
 import Testing
 
-@testable import StreamKit
+@_spi(Packages) @testable import StreamKit
 
 @Suite struct ConnectionReportTests {
     private let address = SocketAddress.ip(IPAddress("192.0.2.1")!, port: 80)

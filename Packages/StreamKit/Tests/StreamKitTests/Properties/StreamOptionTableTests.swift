@@ -1,6 +1,6 @@
 import Testing
 
-@testable import StreamKit
+@_spi(Packages) @testable import StreamKit
 
 /// The fields of a structure as properties.
 @Suite struct StreamOptionTableTests {

@@ -4,7 +4,7 @@ import StreamKitTesting
 import Testing
 
 @testable import StreamKit
-@testable import StreamProxies
+@_spi(Packages) @testable import StreamProxies
 
 @Suite("tunnels over any transport") struct TunnelTransportTests {
     private static let request: [UInt8] = [5, 1, 0, 1, 192, 0, 2, 7, 0, 80]

@@ -2,7 +2,7 @@ import EventLoops
 import Foundation
 import Glibc
 import HostResolver
-import HostResolverTesting
+@_spi(Packages) import HostResolverTesting
 import Testing
 
 @testable import StreamKit

@@ -448,7 +448,7 @@ final class RunLoopThread: Sendable {
         let (started, continuation) = AsyncStream<RunLoopTarget>.makeStream()
         self.started = started
         Thread { [self] in
-            let target = RunLoopTarget.current()
+            let target: RunLoopTarget = .currentRunLoop
             let keeper = target.makeSignal {}
             self.keeper.withLock { $0 = keeper }
             continuation.yield(target)

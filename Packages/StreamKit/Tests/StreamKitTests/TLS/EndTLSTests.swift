@@ -1,7 +1,7 @@
 internal import COpenSSL
 import Testing
 
-@testable import StreamKit
+@_spi(Packages) @testable import StreamKit
 @testable import StreamTLS
 
 /// Ending TLS before its connection.

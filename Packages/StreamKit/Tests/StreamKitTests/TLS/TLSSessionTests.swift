@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @testable import StreamKit
-@testable import StreamTLS
+@_spi(Packages) @testable import StreamTLS
 
 /// Resuming sessions: when, with which peers, how often.
 @Suite struct TLSSessionTests {

@@ -1,7 +1,7 @@
 internal import EventLoops
 import Testing
 
-@testable import StreamKit
+@_spi(Packages) @testable import StreamKit
 @testable import StreamTLS
 
 /// Bytes, ends and faults over an open connection.

@@ -28,7 +28,7 @@ public struct HTTPCookie: Hashable, Sendable {
     }
 
     /// The maximum number of bytes of name and value together.
-    public static let maximumLength = 4096
+    package static let maximumLength = 4096
 
     /// The name as bytes, since a server may send any encoding.
     let rawName: [UInt8]
