@@ -164,13 +164,13 @@ public struct CrossOriginPolicy: Sendable, Hashable {
     }
 
     /// The fields that are always sent: what the client accepts and what it is, the requested part and version of the resource,
-    /// the type of the body, and the handshake for another protocol.
+    /// the type of the body, the handshake for another protocol, and where a stream of events continues.
     public static let safeFields: Set<HTTPFieldName> = [
         .accept, "Accept-Charset", .acceptEncoding, .acceptLanguage, .cacheControl, "Content-Disposition",
         .contentEncoding, "Content-Language", .contentLength, .contentRange, .contentType, .date, .expect, .ifMatch,
-        .ifModifiedSince, .ifNoneMatch, .ifRange, "If-Unmodified-Since", "Pragma", .range, "Sec-WebSocket-Extensions",
-        "Sec-WebSocket-Key", "Sec-WebSocket-Protocol", "Sec-WebSocket-Version", .te, .transferEncoding, .upgrade,
-        .userAgent,
+        .ifModifiedSince, .ifNoneMatch, .ifRange, "If-Unmodified-Since", "Last-Event-ID", "Pragma", .range,
+        "Sec-WebSocket-Extensions", "Sec-WebSocket-Key", "Sec-WebSocket-Protocol", "Sec-WebSocket-Version", .te,
+        .transferEncoding, .upgrade, .userAgent,
     ]
 
     /// A TLS configuration, reduced for an origin that the application did not name.

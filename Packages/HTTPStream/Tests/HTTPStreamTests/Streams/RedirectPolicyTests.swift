@@ -87,6 +87,13 @@ import Testing
         #expect(hop.request.fields.map(\.name) == names)
     }
 
+    /// An event source would receive events again, or miss some.
+    @Test func aStreamOfEventsContinuesAtAnotherOrigin() throws {
+        let fields: [(HTTPFieldName, String)] = [("Last-Event-ID", "7"), (.cookie, "s")]
+        let hop = try #require(try next(302, "https://a.example/", from: "http://a.example/", fields: fields))
+        #expect(hop.request.fields.map(\.name) == ["Last-Event-ID"])
+    }
+
     /// The application names further fields that are sent.
     @Test func namedFields() throws {
         let fields: [(HTTPFieldName, String)] = [("X-Request-ID", "1"), ("X-Api-Key", "s"), (.userAgent, "u")]
