@@ -5,9 +5,9 @@ internal import Glibc
 /// To make it takes a descriptor. While the process has none, each use makes the value again: an early failure is not remembered.
 ///
 /// ```swift
-/// static let deflate = LateValue(library: "libz.so.1") { handle, _ in handle.flatMap { dlsym($0, "deflate") } != nil }
+/// let deflate = LateValue(library: "libz.so.1") { handle, _ in handle.flatMap { dlsym($0, "deflate") } != nil }
 /// ```
-public final class LateValue<Value: Sendable>: Sendable {
+@_spi(Packages) public final class LateValue<Value: Sendable>: Sendable {
     private let kept = Locked<Value?>(nil)
     private let make: @Sendable () -> (value: Value, isFinal: Bool)
 
@@ -29,7 +29,7 @@ public final class LateValue<Value: Sendable>: Sendable {
     }
 }
 
-extension LateValue {
+@_spi(Packages) extension LateValue {
     /// Makes the value from a library, which stays loaded: its threads and exit handlers do not survive its removal.
     ///
     /// - Parameters:

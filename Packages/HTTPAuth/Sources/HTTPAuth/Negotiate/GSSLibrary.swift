@@ -1,5 +1,5 @@
 internal import CGSSAPI
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// The functions of MIT Kerberos, loaded at run time, and their coordination with the end of the process.

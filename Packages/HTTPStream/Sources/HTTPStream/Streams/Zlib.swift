@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 public import StreamKit
 

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// One decompression by Zstandard (RFC 8878). The library is loaded at run time, so that programs without coded data do not need it.

@@ -1,5 +1,5 @@
 public import DNSWire
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// A validated host name, with the ASCII form that resolvers use.

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import FoundationEssentials
 internal import HostResolver
 
