@@ -310,6 +310,7 @@ struct FormatTests {
         "-rw-r--r-- 1 a b 5 Feb 32 2020 no day of any month",
         "-rw-r--r-- 1 a b 5 May 21 2020", "-rw-r--r-- 1 a b 5 May 21 2020  ", "dxrwr-xr-x 2 a b 4096 Aug 24 2001 x",
         "Type=dir missing-semicolon", "Type=file; ", "Type=file;size=1;name", "type=file;size=5: colon",
+        "type=file; size=3; notes.txt", "Type=file;Size=3; UNIX.mode=0644; notes.txt", "type=file;size=3; size=4;.txt",
         "120196.TXT;1           118/126        14-APR-1997 12:45:27 PM  [G,O]    (RWED,,RWED,RE)",
         "AA.;2      152/153        13-FED-1997 08:13:43  [G,O]    (RWED,RWED,RWED,RE)",
         "PEP  422 04/03/24 30:06:29 *STMF  x", "PEP  422 04/03/24 14:06:29 *STMF",

@@ -12,7 +12,7 @@ enum FactsFormat {
         let bytes = line.bytes
         var end = 0
         while end + 1 < bytes.count, bytes[end] != UInt8(ascii: ";") || bytes[end + 1] != 0x20 { end += 1 }
-        guard end + 2 < bytes.count else { return nil }
+        guard end + 2 < bytes.count, !beginsWithFact(bytes[(end + 2)...]) else { return nil }
         var entry = ListingEntry(nameBytes: Array(bytes[(end + 2)...]), format: .facts)
         if entry.nameBytes[...].isBlank { return nil }
         entry.factBytes = Array(bytes[..<end])
@@ -29,6 +29,17 @@ enum FactsFormat {
         entry.owner = owner.value.map(ListingEntry.text)
         entry.group = group.value.map(ListingEntry.text)
         return entry
+    }
+
+    /// Whether a name begins with a fact: some servers put a space between facts, and a file may have such a name. A line that can be
+    /// read in both ways is not read.
+    private static func beginsWithFact(_ name: ArraySlice<UInt8>) -> Bool {
+        var facts = Facts(name)
+        guard name.contains(UInt8(ascii: ";")), let first = facts.next() else { return false }
+        let known: [StaticString] = [
+            "type", "size", "modify", "create", "perm", "unique", "lang", "media-type", "charset",
+        ]
+        return known.contains(where: first.name.isWord) || first.name.beginsWithWord("unix.")
     }
 
     /// The value of a property that several facts may contain: the first name in the list takes precedence.
