@@ -1,3 +1,4 @@
+@_spi(Packages) import EventLoops
 import Glibc
 import Testing
 
