@@ -36,8 +36,17 @@ internal import Glibc
         var isWalked = false
         /// What has happened meanwhile: what it means is known at the end of the walk.
         var missed = MissedEvents()
-        /// Whether a timer is about to have the path walked.
-        var isPolled = false
+        var polling = Polling.none
+    }
+
+    /// How far the next look at a path is that the kernel does not watch.
+    private enum Polling {
+        /// The kernel watches the path, or the first walk has not ended.
+        case none
+        /// A timer will have the path walked.
+        case waits
+        /// The path is being walked.
+        case walks
     }
 
     private struct State {
@@ -107,8 +116,9 @@ internal import Glibc
         let walks = paths.indices.map { index in
             let isOver = OneShot<Void>()
             walk(index) { [weak self] _ in
-                isOver.provide(())
+                // First, because the walk is not late if it ends the wait.
                 self?.reportIfLate()
+                isOver.provide(())
             }
             return isOver
         }
@@ -123,7 +133,7 @@ internal import Glibc
     deinit { state.withLock { $0.point }?.close() }
 
     /// Whether a path is not watched by the kernel. For tests.
-    var isPolling: Bool { state.withLock { $0.places.contains(where: \.isPolled) } }
+    var isPolling: Bool { state.withLock { $0.places.contains { $0.polling != .none } } }
 
     private func reportOnLoop() { EventLoop.shared.execute(report) }
 
@@ -157,34 +167,30 @@ internal import Glibc
     }
 
     private func endWalk(_ index: Int, _ walk: Walk, _ completion: (_ isChange: Bool) -> Void) {
-        let (isChange, isOutdated) = state.withLock { state in
+        let (isChange, isOutdated, pollsLater) = state.withLock { state in
             let place = state.places[index]
             let isOutdated = place.missed.concern(walk.names)
             let names = walk.names.filter { !place.missed.ended.contains($0.key) }
-            state.places[index] = Place(
-                names: names, file: walk.file, isWalked: isOutdated, isPolled: place.isPolled)
+            var (polling, pollsLater) = (place.polling, false)
+            if !isOutdated, polling != .waits {
+                pollsLater = !walk.isWatched
+                polling = pollsLater ? .waits : .none
+            }
+            state.places[index] = Place(names: names, file: walk.file, isWalked: isOutdated, polling: polling)
             state.watches.formUnion(names.keys)
             removeWatches(&state)
-            return (walk.file != place.file, isOutdated)
+            return (walk.file != place.file, isOutdated, pollsLater)
         }
         completion(isChange)
-        if isOutdated {
-            beginWalk(index) { [weak self] _ in self?.reportOnLoop() }
-        } else if !walk.isWatched {
-            pollLater(index)
-        }
+        if isOutdated { beginWalk(index) { [weak self] _ in self?.reportOnLoop() } }
+        if pollsLater { pollLater(index) }
     }
 
     /// Has a path walked after the interval, and a change reported.
     private func pollLater(_ index: Int) {
-        let begins = state.withLock { state in
-            defer { state.places[index].isPolled = true }
-            return !state.places[index].isPolled
-        }
-        guard begins else { return }
         EventLoop.shared.schedule(at: .now + pollInterval) { [weak self] in
             guard let self else { return }
-            state.withLock { $0.places[index].isPolled = false }
+            state.withLock { $0.places[index].polling = .walks }
             walk(index) { [weak self] isChange in
                 if isChange { self?.reportOnLoop() }
             }
