@@ -2,7 +2,7 @@
 import Logging
 import NetKit
 
-@testable import StreamKit
+@_spi(Packages) @testable import StreamKit
 
 extension PropertyEffect {
     /// A log handler that reports each message.
