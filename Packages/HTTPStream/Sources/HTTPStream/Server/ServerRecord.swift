@@ -19,7 +19,7 @@ extension HTTPServer {
         public let duration: Duration?
 
         /// Makes a record, for tests of code that receives records.
-        @_spi(Packages) public init(
+        public init(
             request: HTTPRequest?, status: HTTPStatus?, bodyLength: Int64, isComplete: Bool = true,
             remoteAddress: SocketAddress? = nil, duration: Duration? = nil
         ) {
