@@ -99,8 +99,8 @@ extension HTTP2ClientCore {
                 idleEnd = now + (hasServed ? idleTime : max(idleTime, HTTP2ClientCore.unusedTime))
             }
         } else if streams.isEmpty, isOpen, idleEnd == nil {
-            // The server allows no stream to the requests that wait.
-            idleEnd = now + (idleTime ?? HTTP2ClientCore.pingInterval)
+            // The server allows no stream to the requests that wait. The time is that of no pool, which may keep connections for an instant only.
+            idleEnd = now + HTTP2ClientCore.pingInterval
         }
         if hasEnded { giveUpQueue() }
     }
