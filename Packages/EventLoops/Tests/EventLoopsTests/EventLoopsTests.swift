@@ -81,7 +81,7 @@ struct DescriptorTable {
     /// The number of descriptors that are open; all smaller numbers are in use.
     private let count: CInt
 
-    /// Fills the gaps between the open descriptors. Nil if that fails.
+    /// Fills the gaps between the open descriptors, none of which may be closed while the limit applies. Nil if that fails.
     init?() {
         // libdispatch makes the descriptors that it keeps on a thread of its own, soon after the process has begun.
         let hasStarted = DispatchSemaphore(value: 0)
