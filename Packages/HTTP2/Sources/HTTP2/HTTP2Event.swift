@@ -21,7 +21,8 @@ public import HTTPMessage
 public enum HTTP2Event: Hashable, Sendable {
     /// Server: the head of a request, on a new stream.
     case request(StreamID, HTTP2Request)
-    /// Client: the head of an interim response (RFC 9110 §15.2), at most 16 for a request.
+    /// Client: the head of an interim response (RFC 9110 §15.2), at most ``HTTP2Limits/maximumInterimResponses`` for a
+    /// request.
     case interim(StreamID, HTTPResponse)
     /// Client: the head of the response.
     case response(StreamID, HTTPResponse)
@@ -43,7 +44,7 @@ public enum HTTP2Event: Hashable, Sendable {
     case room
     /// The peer will end the connection and accepts no new streams (RFC 9113 §6.8). Streams up to its last one continue.
     case goAway(HTTP2GoAway)
-    /// After a GOAWAY in either direction: the last stream has ended. The connection can be closed when the output is written.
+    /// After a GOAWAY, on a server its own last one: the last stream has ended. The connection can be closed when the output is written.
     case drained
 }
 

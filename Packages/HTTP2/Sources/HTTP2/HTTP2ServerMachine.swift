@@ -43,11 +43,27 @@ extension HTTP2Machine where Side == HTTP2ServerSide {
     ///   - endsHere: Whether the response has neither content nor trailers.
     ///   - now: The time, as for ``receive(_:now:)``.
     /// - Throws: an error of the stream if the peer has ended it; otherwise one whose scope is the call, if HTTP/2 cannot carry the response or
-    ///   the final one was sent. Nothing was sent then, and the stream continues.
+    ///   the final one was sent, and with the fault ``HTTP2Error/Fault/peer`` if the client does not accept fields of this size. Nothing was sent then,
+    ///   and the stream continues.
     public mutating func respond(
         _ stream: StreamID, with response: HTTPResponse, endsHere: Bool, now: Duration
     ) throws(HTTP2Error) {
         connection.advance(to: now)
         try connection.respond(stream, response, endsHere: endsHere)
+    }
+
+    /// Checks that ``respond(_:with:endsHere:now:)`` can send the head of a response, and throws the error that it would.
+    public func check(_ response: HTTPResponse, on stream: StreamID, endsHere: Bool) throws(HTTP2Error) {
+        try connection.check(response, on: stream, endsHere: endsHere)
+    }
+
+    /// Refuses a request that the program does not serve at present, and closes its stream with REFUSED_STREAM: the client may send it again
+    /// (RFC 9113 §8.7).
+    ///
+    /// Counts as one of ``HTTP2Limits/resets``, because a client can cause any number of them. Beyond that limit, the connection has ended
+    /// afterwards: ``failure`` is set, and each stream ends with an event. Has no effect on a stream that the program has closed.
+    public mutating func refuse(_ stream: StreamID, now: Duration) {
+        connection.advance(to: now)
+        connection.refuse(stream)
     }
 }

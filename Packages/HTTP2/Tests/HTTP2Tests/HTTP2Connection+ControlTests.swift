@@ -96,6 +96,40 @@ struct ControlTests {
         #expect(pair.server.takeEvents().last == .drained && pair.client.openStreams == 0)
     }
 
+    /// The client's GOAWAY does not tell which request was its last one (RFC 9113 §6.8).
+    @Test func aRequestBehindTheClientsGoAway() throws {
+        var server = HTTP2ServerMachine(now: .zero)
+        let goAway = HTTP2GoAway(lastStream: .connection, code: .noError, debugData: [])
+        try server.receive(Wire.clientPreface + Wire.frames { $0.appendGoAway(goAway) })
+        #expect(server.takeEvents() == [.settings, .goAway(goAway)])
+        server.shutDown(now: .zero)
+        try server.receive(Wire.get(1))
+        #expect(server.takeEvents().count == 2)
+        try server.respond(StreamID(1), with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
+        server.close(StreamID(1), now: .zero)
+        #expect(server.takeEvents() == [])
+        try server.tick(now: .seconds(15))
+        #expect(server.takeEvents() == [.drained])
+    }
+
+    @Test func requestsThatTheProgramRefuses() throws {
+        var pair = MachinePair()
+        try pair.exchange()
+        var refusals = 0
+        while pair.server.failure == nil, refusals < 1000 {
+            guard let stream = try pair.client.request(MachinePair.head(), endsHere: true, now: .zero) else { break }
+            _ = try? pair.exchange()
+            pair.server.refuse(stream, now: .zero)
+            refusals += 1
+            _ = try? pair.exchange()
+            pair.client.close(stream, now: .zero)
+        }
+        #expect(refusals == Int(HTTP2Limits().resets.burst) + 1)
+        #expect(pair.server.failure?.code == .enhanceYourCalm)
+        // One that the program has closed.
+        pair.server.refuse(StreamID(1), now: .zero)
+    }
+
     @Test func aClientThatDoesNotAnswerThePing() throws {
         var server = HTTP2ServerMachine(now: .zero)
         try server.receive(Wire.clientPreface)

@@ -92,7 +92,7 @@ struct SendingTests {
         let error = #expect(throws: HTTP2Error.self) {
             try pair.client.request(request(191), endsHere: true, now: .zero)
         }
-        #expect(error?.rule == "RFC 9113 §10.5.1" && error?.scope == .call && error?.fault == .caller)
+        #expect(error?.rule == "RFC 9113 §10.5.1" && error?.scope == .call && error?.fault == .peer)
         #expect(pair.client.outputCount == 0 && pair.client.openStreams == 0)
         let stream = try pair.request(request(190))
         #expect(pair.server.takeEvents().count == 3, "the largest list that is sent is accepted")
@@ -108,11 +108,17 @@ struct SendingTests {
         _ = try pair.request(urgent)
         #expect(pair.server.takeEvents().count == 2, "it is accepted")
         let large = try HTTPFields(["x": String(repeating: "v", count: 400)])
-        expectMistake("RFC 9113 §10.5.1") {
-            try pair.server.respond(stream, with: HTTPResponse(status: .ok, fields: large), endsHere: false, now: .zero)
+        let response = try HTTPResponse(status: .ok, fields: large)
+        let tooLargeFor = { (body: () throws -> Void) in
+            let error = #expect(throws: HTTP2Error.self) { try body() }
+            #expect(error?.rule == "RFC 9113 §10.5.1" && error?.scope == .call && error?.fault == .peer)
         }
+        tooLargeFor { try pair.server.check(response, on: stream, endsHere: false) }
+        tooLargeFor { try pair.server.respond(stream, with: response, endsHere: false, now: .zero) }
+        try pair.server.check(HTTPResponse(status: .ok), on: stream, endsHere: false)
+        #expect(pair.server.outputCount == 0)
         try pair.server.respond(stream, with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
-        expectMistake("RFC 9113 §10.5.1") { try pair.server.sendTrailers(large, on: stream, now: .zero) }
+        tooLargeFor { try pair.server.sendTrailers(large, on: stream, now: .zero) }
         try pair.server.sendTrailers(["x": "1"], on: stream, now: .zero)
     }
 

@@ -16,7 +16,7 @@ extension HTTP2Connection {
             let prioritySize = priority.map {
                 HPACKFields.size(name: Self.priorityName.count, value: $0.utf8.count)
             }
-            try requireAccepted(traits.listSize + pseudoFields.listSize + (prioritySize ?? 0), on: nil)
+            try requireAccepted(traits.listSize + pseudoFields.listSize + (prioritySize ?? 0))
             let isConnect = pseudoFields.opensTunnel
             let isPeerDoubtful = liveness.isDoubtful(limits, now: now)
             guard let index = openRequest(isConnect ? .tunnel : .content(remaining: traits.contentLength)) else {
@@ -83,30 +83,45 @@ extension HTTP2Connection {
 
     /// Sends the head of an interim or the final response. See ``HTTP2Machine/respond(_:with:endsHere:now:)``.
     mutating func respond(_ id: StreamID, _ response: HTTPResponse, endsHere: Bool) throws(HTTP2Error) {
+        let (index, traits, outgoing) = try plan(response, on: id, endsHere: endsHere)
+        let frame = writer.beginHeaders(on: id, ends: endsHere)
+        encoder.beginBlock(into: &writer.bytes)
+        encode(response.status)
+        encode(response.fields, traits, hidesHost: false)
+        writer.endHeaders(frame, on: id)
+        guard let outgoing else { return }
+        streams[index].outgoing = outgoing
+        if endsHere { didSendEndStream(index, .headersEnd) }
+    }
+
+    /// Checks that a response can be sent. See ``HTTP2Machine/check(_:on:endsHere:)``.
+    func check(_ response: HTTPResponse, on id: StreamID, endsHere: Bool) throws(HTTP2Error) {
+        _ = try plan(response, on: id, endsHere: endsHere)
+    }
+
+    /// Returns what follows the head of a response, nil for an interim one.
+    private func plan(
+        _ response: HTTPResponse, on id: StreamID, endsHere: Bool
+    ) throws(HTTP2Error) -> (index: Int, FieldTraits, OutgoingMessage?) {
         let index = try indexToSend(endsHere ? .headersEnd : .headers, on: id)
         let status = response.status.code
         guard case .head = streams[index].outgoing else {
             throw .caller(.protocolError, "RFC 9113 §8.1", "the final response has begun")
         }
         if status < 200 { try Self.requireInterim(status, endsHere: endsHere, on: id) }
-        let fields = response.fields
-        let traits = try Self.checkFields(fields, hidesHost: false)
-        try requireAccepted(traits.listSize + HPACKFields.size(name: ":status".utf8.count, value: 3), on: id)
+        let traits = try Self.checkFields(response.fields, hidesHost: false)
+        try requireAccepted(traits.listSize + HPACKFields.size(name: ":status".utf8.count, value: 3))
         let opensTunnel = status < 300 && streams[index].requestKind == .connect
         let isBodiless = status == 204 || status == 304 || streams[index].requestKind == .head
         if let length = traits.contentLength, length > 0 {
             if status < 200 || status == 204 || opensTunnel { throw Self.lengthNotAllowed }
             if endsHere, !isBodiless { throw Self.lengthDiffers }
         }
-        let frame = writer.beginHeaders(on: id, ends: endsHere)
-        encoder.beginBlock(into: &writer.bytes)
-        encode(response.status)
-        encode(fields, traits, hidesHost: false)
-        writer.endHeaders(frame, on: id)
-        if status < 200 { return }
-        streams[index].outgoing =
+        if status < 200 { return (index, traits, nil) }
+        return (
+            index, traits,
             opensTunnel ? .tunnel : isBodiless ? .noContent : .content(remaining: traits.contentLength)
-        if endsHere { didSendEndStream(index, .headersEnd) }
+        )
     }
 
     private static func requireInterim(_ status: Int, endsHere: Bool, on id: StreamID) throws(HTTP2Error) {
@@ -143,7 +158,7 @@ extension HTTP2Connection {
             throw .caller(.protocolError, "RFC 9113 §8.1", "trailers follow the content of a message")
         }
         let traits = try Self.checkFields(trailers, hidesHost: false)
-        try requireAccepted(traits.listSize, on: id)
+        try requireAccepted(traits.listSize)
         for field in trailers where HTTPFieldName.neverSentInTrailers.contains(field.name) {
             throw .caller(.protocolError, "RFC 9110 §6.5.1", "\(field.name) is not allowed in trailers")
         }
@@ -176,11 +191,11 @@ extension HTTP2Connection {
 
     /// Checks that the peer accepts a list of fields of this size: its SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 §10.5.1).
     @inline(__always)
-    private func requireAccepted(_ size: Int, on stream: StreamID?) throws(HTTP2Error) {
+    private func requireAccepted(_ size: Int) throws(HTTP2Error) {
         guard let maximum = peerSettings.maximumHeaderListSize, size > maximum else { return }
-        throw .caller(
-            .protocolError, "RFC 9113 §10.5.1",
-            "the peer accepts fields of \(maximum) bytes, and these have \(size)")
+        throw HTTP2Error(
+            code: .protocolError, scope: .call, fault: .peer, rule: "RFC 9113 §10.5.1",
+            reason: "the peer accepts fields of \(maximum) bytes, and these have \(size)")
     }
 
     static var lengthDiffers: HTTP2Error {

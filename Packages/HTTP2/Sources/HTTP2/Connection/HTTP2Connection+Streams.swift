@@ -115,6 +115,13 @@ extension HTTP2Connection {
             && receiveWindow.size + limits.newStreamWindow <= largestReceiveWindow
     }
 
+    /// Refuses a request that the program does not serve. See ``HTTP2Machine/refuse(_:now:)``.
+    mutating func refuse(_ id: StreamID) {
+        guard failure == nil, streams.index(of: id) != nil else { return }
+        close(id, .refusedStream)
+        do throws(HTTP2Error) { try floods.countReset(now: now) } catch { fail(error) }
+    }
+
     /// Refuses a request of a client that keeps its limit: this does not count as a reset.
     mutating func refuseWithoutFault(_ id: StreamID) throws(HTTP2Error) {
         try requireRoomForAnswer()
@@ -201,7 +208,12 @@ extension HTTP2Connection {
     /// Reports the end of the last stream after a GOAWAY.
     mutating func reportDrained() {
         guard isDraining, openCount == 0, !isDrainedReported, failure == nil else { return }
-        if case .announced = shutdown { return }
+        switch shutdown {
+        // A client may still have requests on their way, also one that has sent GOAWAY: it does not tell which was its last one.
+        case .notBegun: if role == .server { return }
+        case .announced: return
+        case .final: break
+        }
         isDrainedReported = true
         events.append(.drained)
     }

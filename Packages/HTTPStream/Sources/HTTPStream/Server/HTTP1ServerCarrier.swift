@@ -19,8 +19,8 @@ final class HTTP1ServerCarrier: ServerCarrier {
     private var responsePace: BodyPace
     /// The states of the request and the response on the connection.
     private var exchange: ExchangeMachine
-    /// Whether the body of the response is sent in chunks.
-    private var isChunked = false
+    /// What follows the head of the response.
+    private var body = ResponsePlan.Body.none
     /// Whether the client has received the last response on the connection, and may still send.
     private var lingers = false
 
@@ -145,7 +145,7 @@ final class HTTP1ServerCarrier: ServerCarrier {
         } catch {
             throw StreamError(error)
         }
-        isChunked = plan.body == .chunked
+        body = plan.body
         return plan.body
     }
 
@@ -162,22 +162,27 @@ final class HTTP1ServerCarrier: ServerCarrier {
     }
 
     func send(_ piece: [UInt8]) async throws(StreamError) {
-        guard isChunked else { return try await sendBody(piece) }
+        guard body == .chunked else { return try await sendBody(piece) }
         connection.output.removeAll(keepingCapacity: true)
         ChunkedEncoder.write(piece.span.bytes, into: &connection.output)
         try await sendBody(connection.output)
     }
 
     func endResponse(_ trailers: HTTPFields) async throws(StreamError) {
-        do throws(HTTPMessageError) {
-            if isChunked {
-                connection.output.removeAll(keepingCapacity: true)
+        switch body {
+        case .chunked:
+            connection.output.removeAll(keepingCapacity: true)
+            do throws(HTTPMessageError) {
                 try ChunkedEncoder.writeEnd(trailers: trailers, into: &connection.output)
+            } catch {
+                throw StreamError(error)
             }
-        } catch {
-            throw StreamError(error)
+            try await sendOutput()
+        case .length:
+            if !trailers.isEmpty { throw .unsendable("trailers of HTTP/1.1 need a body of unknown length") }
+        // A client of HTTP/1.0 knows no trailers.
+        case .none, .untilClose, .untilStreamEnds: break
         }
-        if isChunked { try await sendOutput() }
         do throws(HTTPMessageError) { try exchange.endResponse() } catch { throw StreamError(error) }
     }
 

@@ -151,6 +151,12 @@ final class HTTP2ServerCarrier: ServerCarrier {
             throw StreamError(error)
         }
         let body = content.body ?? .untilStreamEnds
+        // Before the response counts as begun.
+        do throws(HTTP2Error) {
+            try link.check(head, on: stream, endsHere: body == .none)
+        } catch {
+            throw noteFailure(error)
+        }
         self.response = .made(head, hasBody: body != .none)
         return body
     }

@@ -17,12 +17,11 @@ struct HTTP2ServerCore: HTTP2Core, ~Copyable {
     }
 
     var machine: HTTP2ServerMachine
-    var phase = HTTP2Phase.open
-    var idleEnd: Moment?
+    var phase = HTTP2Phase.open(.none)
     let start: Moment
 
-    /// How many heads of the maximum size all requests may have: small blocks of HPACK can mean large heads.
-    private static let largeHeads = 16
+    /// How many heads of the maximum size all requests may have together, trailers included: small blocks of HPACK can mean large heads.
+    private static let maximumLargeHeads = 16
 
     private let loop: EventLoop
     private let configuration: HTTPServer.Configuration
@@ -37,8 +36,8 @@ struct HTTP2ServerCore: HTTP2Core, ~Copyable {
     private var isDrained = false
     /// The number of bytes written.
     private(set) var written = 0
-    /// The size of the heads of all requests.
-    private var headSize = 0
+    /// The size of the heads and trailers of all requests.
+    private var fieldSize = 0
     /// The stream that has been told to send more of its body.
     private var turn: StreamID?
     private var reportedActivity = ServedConnection.Activity.idle
@@ -92,19 +91,18 @@ extension HTTP2ServerCore {
     mutating func drain(now: Moment) {
         guard isOpen else { return }
         phase = .draining
-        idleEnd = nil
         machine.shutDown(now: elapsed(now))
     }
 
-    mutating func endIdleTime(now: Moment) {
+    mutating func endWait(now: Moment) {
         if hasServed { return drain(now: now) }
         // A client that has not even sent a request is not waited for.
-        idleEnd = nil
+        phase = .open(.none)
         machine.abort(.noError, now: elapsed(now))
     }
 
     /// As long as the client may take for the rest of a response.
-    var lastWriteTime: Duration { configuration.writeTimeout }
+    var lastWriteTimeout: Duration { configuration.writeTimeout }
 
     mutating func fail(_ error: StreamError, now: Moment) {
         if hasEnded { return }
@@ -119,8 +117,9 @@ extension HTTP2ServerCore {
         } else if isUnused {
             if isDrained {
                 endOnceWritten(now: now)
-            } else if isOpen, idleEnd == nil {
-                idleEnd = now + (hasServed ? configuration.idleTimeout : configuration.headTimeout)
+            } else if case .open(.none) = phase {
+                phase = .open(
+                    .request(until: now + (hasServed ? configuration.idleTimeout : configuration.headTimeout)))
             }
         }
     }
@@ -130,8 +129,8 @@ extension HTTP2ServerCore {
     mutating func didWrite(_ count: Int) {
         machine.didWrite(count)
         written += count
-        // The time of a connection that ends counts from the last bytes that its client has taken.
-        if !isOpen { idleEnd = nil }
+        // The time counts from the last bytes that the client has taken.
+        if case .writingLast = phase { phase = .draining }
         noteWritable()
     }
 
@@ -156,17 +155,23 @@ extension HTTP2ServerCore {
         case .request(let identifier, let request):
             let stream = HTTP2ServerStream(identifier, request, loop: loop)
             hasServed = true
-            idleEnd = nil
-            guard (headSize + stream.headSize) / HTTP2ServerCore.largeHeads <= configuration.limits.headLength else {
-                return machine.close(identifier, code: .refusedStream, now: elapsed(now))
+            if isOpen { phase = .open(.none) }
+            guard (fieldSize + stream.fieldSize) / HTTP2ServerCore.maximumLargeHeads <= configuration.limits.headLength
+            else {
+                return machine.refuse(identifier, now: elapsed(now))
             }
-            headSize += stream.headSize
+            fieldSize += stream.fieldSize
             streams[identifier] = stream
             arrived.append(stream)
             notices.append(.requests)
             if !configuration.keepsConnections { drain(now: now) }
         case .readable(let identifier): noteChange(identifier) { _ in }
-        case .trailers(let identifier, let trailers): noteChange(identifier) { $0.trailers = trailers }
+        case .trailers(let identifier, let trailers):
+            guard let stream = streams[identifier] else { return }
+            fieldSize -= stream.fieldSize
+            stream.trailers = trailers
+            fieldSize += stream.fieldSize
+            notices.append(.change(stream))
         case .ended(let identifier): noteChange(identifier) { $0.hasEnded = true }
         case .reset(let identifier, _):
             if let stream = streams[identifier] { notices.append(.disconnection(stream)) }
@@ -271,7 +276,7 @@ extension HTTP2ServerCore {
     mutating func close(_ stream: HTTP2ServerStream, _ code: ErrorCode?, now: Moment) {
         endTurn(of: stream)
         guard streams.removeValue(forKey: stream.identifier) != nil else { return }
-        headSize -= stream.headSize
+        fieldSize -= stream.fieldSize
         // A call of another task may still wait.
         notices.append(.change(stream))
         machine.close(stream.identifier, code: code, now: elapsed(now))

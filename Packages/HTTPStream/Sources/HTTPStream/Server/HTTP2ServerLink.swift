@@ -141,6 +141,13 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
 
     // MARK: Streams
 
+    /// Checks that the head of a response can be sent.
+    func check(_ response: HTTPResponse, on stream: HTTP2ServerStream, endsHere: Bool) throws(HTTP2Error) {
+        try withCore { (core) throws(HTTP2Error) in
+            try core.machine.check(response, on: stream.identifier, endsHere: endsHere)
+        }
+    }
+
     func respond(_ stream: HTTP2ServerStream, _ response: HTTPResponse, endsHere: Bool) throws(HTTP2Error) {
         try changeCore { (core) throws(HTTP2Error) in
             try core.respond(stream, response, endsHere: endsHere, now: .now)

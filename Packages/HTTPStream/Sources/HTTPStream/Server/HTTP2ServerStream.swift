@@ -34,16 +34,24 @@ final class HTTP2ServerStream: @unchecked Sendable {
     /// Whether bytes of another protocol were not taken, and the point has not been signalled since.
     var isFull = false
 
-    /// The number of bytes of the target, the names and the values.
-    let headSize: Int
+    private let headSize: Int
+    /// The number of bytes of the target, and of the names and values of head and trailers.
+    var fieldSize: Int { headSize + trailers.byteCount }
 
     init(_ identifier: StreamID, _ request: HTTP2Request, loop: EventLoop) {
         self.identifier = identifier
         self.request = request
-        var size = request.head.target.bytes.count
-        request.head.fields.forEachRawField { name, value in size += name.byteCount + value.byteCount }
-        headSize = size
+        headSize = request.head.target.bytes.count + request.head.fields.byteCount
         // The reader and the writer of another protocol wait apart.
         point = request.connectProtocol == nil ? WaitPoint(loop: loop, only: .reader) : WaitPoint(loop: loop)
+    }
+}
+
+extension HTTPFields {
+    /// The number of bytes of the names and values.
+    fileprivate var byteCount: Int {
+        var count = 0
+        forEachRawField { name, value in count += name.byteCount + value.byteCount }
+        return count
     }
 }

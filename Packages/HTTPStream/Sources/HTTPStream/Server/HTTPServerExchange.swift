@@ -52,7 +52,8 @@ public final class HTTPServerExchange: @unchecked Sendable {
     /// The head of the request; its body is read with ``readBody(upTo:)``.
     public var request: HTTPRequest { carrier.request }
 
-    /// The fields after a chunked body or one of HTTP/2, once the body has ended. Do not trust those that route or authenticate.
+    /// The fields after a chunked body or one of HTTP/2, once the body has ended; none of those that frame, route or authenticate a message (RFC
+    /// 9110 §6.5.1): over HTTP/1.1 the request is refused for them, over HTTP/2 they are left out.
     public var trailers: HTTPFields {
         guard (try? use.enter()) != nil else { return HTTPFields() }
         defer { use.leave() }
@@ -220,7 +221,9 @@ extension HTTPServerExchange {
 
     /// Ends the body. Necessary only for trailers; otherwise the body ends with the handler.
     ///
-    /// - Throws: `EINVAL` before ``begin(_:length:)``, short of the announced length, and for trailers that cannot be sent.
+    /// - Parameter trailers: the fields after the body. They are left out where the response has no body, and for clients of HTTP/1.0.
+    /// - Throws: `EINVAL` before ``begin(_:length:)``, short of the announced length, for trailers that are not allowed (RFC 9110 §6.5.1), and over HTTP/1.1
+    ///   for any after a body of announced length; nothing was sent then, and the response is still open. The error of the connection.
     public func finish(trailers: HTTPFields = HTTPFields()) async throws(StreamError) {
         try use.enter()
         defer { use.leave() }

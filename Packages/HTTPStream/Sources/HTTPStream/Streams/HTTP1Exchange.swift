@@ -142,9 +142,9 @@ extension HTTP1Exchange {
         if isOver { throw CarrierFailure(.closed, of: .connection) }
         if messages.body.isCoded { return try prepareDecoded(&deferred) }
         while true {
-            if messages.body.isComplete { return try endResponse() }
+            if messages.body.isComplete { return .ended(try endResponse()) }
             switch try messages.body.next(in: &link.buffer, upTo: 0) {
-            case .end, .payload: return try endResponse()
+            case .end, .payload: return .ended(try endResponse())
             case .needMore:
                 let ahead = Int(min(messages.body.expectedPayloadCount, Int64(link.buffer.count)))
                 if ahead > 0 { return .payload(ahead) }
@@ -157,7 +157,7 @@ extension HTTP1Exchange {
         into target: inout MutableRawSpan, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> BodyStep {
         while true {
-            if messages.body.isComplete { return try endResponse() }
+            if messages.body.isComplete { return .ended(try endResponse()) }
             if link.buffer.isEmpty, messages.body.expectedPayloadCount > 0, target.byteCount >= 1024 {
                 // Directly into the caller's memory.
                 let count: Int?
@@ -180,7 +180,7 @@ extension HTTP1Exchange {
                 link.buffer.copy(range, into: &target)
                 link.buffer.remove(range.upperBound)
                 return .payload(range.count)
-            case .end: return try endResponse()
+            case .end: return .ended(try endResponse())
             case .needMore: if let need = try fillBody(&deferred) { return .needs(need) }
             }
         }
@@ -203,7 +203,7 @@ extension HTTP1Exchange {
             if messages.body.hasDecodedBytes { return .payload(1) }
             if messages.body.isComplete {
                 if budget <= 0 { return .needs(.turn) }
-                guard let cost = try messages.body.finishDecoding() else { return try endResponse() }
+                guard let cost = try messages.body.finishDecoding() else { return .ended(try endResponse()) }
                 budget -= cost
                 continue
             }
@@ -219,16 +219,16 @@ extension HTTP1Exchange {
         }
     }
 
-    func endIfComplete() throws(CarrierFailure) -> BodyStep? {
+    func endIfComplete() throws(CarrierFailure) -> ResponseEnd? {
         messages.body.isComplete && !messages.body.isCoded ? try endResponse() : nil
     }
 
     /// Ends the exchange: the response is complete.
-    private func endResponse() throws(CarrierFailure) -> BodyStep {
+    private func endResponse() throws(CarrierFailure) -> ResponseEnd {
         try messages.endResponse()
         guard let connection else { throw CarrierFailure(.closed, of: .connection) }
         self.connection = nil
-        return .ended(connection, isReusable: messages.isReusable && link.buffer.isEmpty)
+        return ResponseEnd(connection: connection, isReusable: messages.isReusable && link.buffer.isEmpty)
     }
 
     // MARK: Failures

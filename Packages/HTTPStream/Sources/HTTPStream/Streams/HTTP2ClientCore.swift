@@ -13,11 +13,13 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     /// How long a server may send nothing after that; then the connection is dead. A server that answers may take any time for its response.
     static let pingTimeout = Duration.seconds(15)
 
+    /// How long requests wait for a stream of a connection that has none.
+    static let queueTimeout = Duration.seconds(30)
     /// How long a connection is kept at least for its first request.
-    private static let unusedTime = Duration.seconds(1)
+    private static let firstRequestTimeout = Duration.seconds(1)
 
     var machine: HTTP2ClientMachine
-    var phase = HTTP2Phase.open
+    var phase = HTTP2Phase.open(.none)
     private var streams: [StreamID: HTTP2ClientStream] = [:]
     /// The requests that wait until the server allows another stream.
     private var queue = HTTP2RequestQueue()
@@ -29,31 +31,28 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     private var written = 0
     /// When the server sent something last.
     private var lastInput: Moment
-    var idleEnd: Moment?
-    let lastWriteTime = Duration.seconds(1)
-    /// Whether a request has used the connection.
-    private var hasServed = false
+    let lastWriteTimeout = Duration.seconds(1)
     /// Whether the server has answered a request.
     private(set) var hasAnswered = false
     private var signals: [WaitPoint] = []
     let start: Moment
     /// How long the connection outlives its streams; nil if no pool keeps it.
-    private let idleTime: Duration?
-    private let silenceLimit: Duration
+    private let idleTimeout: Duration?
+    private let silenceTimeout: Duration
 
     /// - Parameters:
     ///   - limits: the limits of responses.
-    ///   - idleTime: how long the connection is kept without streams; nil if it ends with its first one.
-    ///   - silenceLimit: how long a server that leaves a request without an answer may send nothing at all; then no further request uses the
+    ///   - idleTimeout: how long the connection is kept without streams; nil if it ends with its first one.
+    ///   - silenceTimeout: how long a server that leaves a request without an answer may send nothing at all; then no further request uses the
     ///     connection, which may be dead.
-    init(limits: HTTPLimits, idleTime: Duration?, silenceLimit: Duration, now: Moment) {
+    init(limits: HTTPLimits, idleTimeout: Duration?, silenceTimeout: Duration, now: Moment) {
         var protocolLimits = HTTP2Limits(ofClient: limits)
         protocolLimits.pingInterval = HTTP2ClientCore.pingInterval
         protocolLimits.pingTimeout = HTTP2ClientCore.pingTimeout
         machine = HTTP2ClientMachine(limits: protocolLimits, now: .zero)
         (start, lastInput) = (now, now)
-        self.idleTime = idleTime
-        self.silenceLimit = silenceLimit
+        self.idleTimeout = idleTimeout
+        self.silenceTimeout = silenceTimeout
     }
 }
 
@@ -61,7 +60,7 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
 
 extension HTTP2ClientCore {
     /// Whether further requests may share the connection.
-    var isShareable: Bool { isOpen && idleTime != nil && !machine.isDraining }
+    var isShareable: Bool { isOpen && idleTimeout != nil && !machine.isDraining }
 
     /// Whether no request uses the connection, which is open.
     var isIdle: Bool { isOpen && isUnused }
@@ -74,12 +73,11 @@ extension HTTP2ClientCore {
     mutating func drain(now: Moment) {
         guard isOpen else { return }
         phase = .draining
-        idleEnd = nil
         machine.shutDown(now: elapsed(now))
         giveUpQueue()
     }
 
-    mutating func endIdleTime(now: Moment) { drain(now: now) }
+    mutating func endWait(now: Moment) { drain(now: now) }
 
     mutating func fail(_ error: StreamError, now: Moment) {
         if hasEnded { return }
@@ -92,17 +90,26 @@ extension HTTP2ClientCore {
         if hasEnded { return }
         if let failure = machine.failure {
             phase = .ended(.http2(failure))
+        } else if case .open(let wait) = phase {
+            phase = .open(next(wait, now: now))
         } else if isUnused {
-            if !isOpen {
-                endOnceWritten(now: now)
-            } else if let idleTime, idleEnd == nil {
-                idleEnd = now + (hasServed ? idleTime : max(idleTime, HTTP2ClientCore.unusedTime))
-            }
-        } else if streams.isEmpty, isOpen, idleEnd == nil {
-            // The server allows no stream to the requests that wait. The time is that of no pool, which may keep connections for an instant only.
-            idleEnd = now + HTTP2ClientCore.pingInterval
+            endOnceWritten(now: now)
         }
         if hasEnded { giveUpQueue() }
+    }
+
+    /// Returns what the open connection waits for from now on.
+    private func next(_ wait: HTTP2Phase.Wait, now: Moment) -> HTTP2Phase.Wait {
+        guard streams.isEmpty else { return .none }
+        if !isUnused {
+            if case .permission = wait { return wait }
+            // Not the time of the pool, which may keep connections for an instant only.
+            return .permission(until: now + HTTP2ClientCore.queueTimeout)
+        }
+        if case .request = wait { return wait }
+        guard let idleTimeout else { return .none }
+        return .request(
+            until: now + (sentCount > 0 ? idleTimeout : max(idleTimeout, HTTP2ClientCore.firstRequestTimeout)))
     }
 
     /// Lets the requests that wait for a stream continue on another connection.
@@ -128,6 +135,8 @@ extension HTTP2ClientCore {
         } else if !queue.isEmpty || !begin(element, now: now) {
             queue.append(element)
         }
+        // Before the deadline of a connection without requests could pass.
+        if case .open(let wait) = phase { phase = .open(next(wait, now: now)) }
     }
 
     /// Whether the request has been sent.
@@ -142,7 +151,7 @@ extension HTTP2ClientCore {
     private func requireOpen() throws(HTTP2LinkFailure) {
         switch phase {
         case .open: if machine.isDraining { throw .unavailable }
-        case .draining: throw .unavailable
+        case .draining, .writingLast: throw .unavailable
         case .ended(let error): throw .connection(error)
         }
     }
@@ -167,12 +176,10 @@ extension HTTP2ClientCore {
             stream.others = streams.count
             stream.headEnd = written + machine.outputCount
             streams[identifier] = stream
-            hasServed = true
-            idleEnd = nil
+            sentCount += 1
         } catch {
             stream.refusal = error
         }
-        sentCount += 1
         return true
     }
 
@@ -232,7 +239,7 @@ extension HTTP2ClientCore {
         }
         guard streams.removeValue(forKey: identifier) != nil else { return }
         machine.close(identifier, now: elapsed(now))
-        if let start = stream.start, !stream.hasEnded, lastInput < start, start + silenceLimit <= now {
+        if let start = stream.start, !stream.hasEnded, lastInput < start, start + silenceTimeout <= now {
             drain(now: now)
         }
     }

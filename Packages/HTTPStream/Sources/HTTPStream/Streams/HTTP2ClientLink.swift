@@ -27,20 +27,20 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     /// - Parameters:
     ///   - pair: the open connection.
     ///   - limits: the limits of responses.
-    ///   - idleTime: how long the link is kept without streams; nil if it ends with its first one.
-    ///   - silenceLimit: as for ``HTTP2ClientCore``.
+    ///   - idleTimeout: how long the link is kept without streams; nil if it ends with its first one.
+    ///   - silenceTimeout: as for ``HTTP2ClientCore``.
     ///   - onDraining: called once, when the link takes no further requests.
     init(
-        _ pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, idleTime: Duration?,
-        silenceLimit: Duration, onDraining: @escaping @Sendable (HTTP2ClientLink) -> Void
+        _ pair: StreamPair, key: HTTPConnectionKey, limits: HTTPLimits, idleTimeout: Duration?,
+        silenceTimeout: Duration, onDraining: @escaping @Sendable (HTTP2ClientLink) -> Void
     ) {
         self.key = key
         security = ConnectionSecurity(of: pair)
-        isPooled = idleTime != nil
+        isPooled = idleTimeout != nil
         self.limits = limits
         self.onDraining = onDraining
         super.init(
-            pair, HTTP2ClientCore(limits: limits, idleTime: idleTime, silenceLimit: silenceLimit, now: .now))
+            pair, HTTP2ClientCore(limits: limits, idleTimeout: idleTimeout, silenceTimeout: silenceTimeout, now: .now))
         if security?.information.isAdequateForHTTP2 == false {
             changeCore { $0.abort(.inadequateSecurity, now: .now) }
         }

@@ -14,9 +14,7 @@ protocol HTTP2Core: ~Copyable, Sendable {
     /// The instant to which the machine's times refer.
     var start: Moment { get }
     /// How long a connection without streams waits for a peer that does not take its last frames.
-    var lastWriteTime: Duration { get }
-    /// The end of the time for which a connection without streams is kept; of one that drains, for which it waits to write its output.
-    var idleEnd: Moment? { get set }
+    var lastWriteTimeout: Duration { get }
 
     /// Whether no message uses the connection.
     var isUnused: Bool { get }
@@ -24,14 +22,14 @@ protocol HTTP2Core: ~Copyable, Sendable {
     /// Takes no further requests, and ends with the last one.
     mutating func drain(now: Moment)
 
-    /// Ends a connection whose idle time has passed.
-    mutating func endIdleTime(now: Moment)
+    /// Ends an open connection that has waited for a stream as long as it may.
+    mutating func endWait(now: Moment)
 
     /// Acts on what has arrived and what has been written.
     mutating func settle(now: Moment)
 
-    /// Ends a connection that no message uses any more and whose output has been written, or that has failed; begins the idle time of
-    /// one that may be used again.
+    /// Ends a connection that no message uses any more and whose output has been written, or that has failed; begins the wait of one that
+    /// may be used again.
     mutating func endIfOver(now: Moment)
 
     /// Ends the connection after a failure of the transport.
@@ -49,10 +47,22 @@ protocol HTTP2Core: ~Copyable, Sendable {
 /// Where a connection stands in its life.
 enum HTTP2Phase: Sendable {
     /// Requests share it.
-    case open
+    case open(Wait)
     /// It ends with its last stream: GOAWAY has been sent or received, or no pool keeps it.
     case draining
+    /// The last stream has ended. The peer has until then to take the rest of the output.
+    case writingLast(until: Moment)
     case ended(StreamError)
+
+    /// What an open connection waits for, and how long.
+    enum Wait: Sendable {
+        /// It has streams, or no time limit.
+        case none
+        /// A request.
+        case request(until: Moment)
+        /// The peer, which allows no stream to the requests that there are.
+        case permission(until: Moment)
+    }
 }
 
 extension HTTP2Core where Self: ~Copyable {
@@ -74,17 +84,25 @@ extension HTTP2Core where Self: ~Copyable {
         try machine.withOutput(body)
     }
 
+    /// The end of the wait without streams.
+    var waitEnd: Moment? {
+        switch phase {
+        case .open(.request(let end)), .open(.permission(let end)), .writingLast(let end): end
+        case .open(.none), .draining, .ended: nil
+        }
+    }
+
     /// The instant at which ``act(now:)`` has to be called.
     var nextDeadline: Moment? {
         if hasEnded { return nil }
         let deadline = machine.nextDeadline.map { start + $0 }
-        guard let idleEnd else { return deadline }
-        return deadline.map { min($0, idleEnd) } ?? idleEnd
+        guard let waitEnd else { return deadline }
+        return deadline.map { min($0, waitEnd) } ?? waitEnd
     }
 
     /// Acts on deadlines that have passed.
     mutating func act(now: Moment) {
-        if isOpen, let idleEnd, idleEnd <= now { endIdleTime(now: now) }
+        if isOpen, let waitEnd, waitEnd <= now { endWait(now: now) }
         // The end of each stream is an event, and the output tells the peer why.
         do throws(HTTP2Error) { try machine.tick(now: elapsed(now)) } catch {}
     }
@@ -105,10 +123,7 @@ extension HTTP2Core where Self: ~Copyable {
 
     /// Ends a connection without messages once its output has been written, or the peer has not taken it for too long.
     mutating func endOnceWritten(now: Moment) {
-        if machine.outputCount == 0 || idleEnd.map({ $0 <= now }) == true {
-            phase = .ended(.closed)
-        } else {
-            idleEnd = idleEnd ?? now + lastWriteTime
-        }
+        let end = if case .writingLast(let end) = phase { end } else { now + lastWriteTimeout }
+        phase = machine.outputCount == 0 || end <= now ? .ended(.closed) : .writingLast(until: end)
     }
 }

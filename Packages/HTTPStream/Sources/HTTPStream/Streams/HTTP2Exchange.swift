@@ -195,7 +195,7 @@ extension HTTP2Exchange {
                 try messages.body.advance(count)
                 return .payload(count)
             case .blocked: if let need = try needForInput(&deferred) { return .needs(need) }
-            case .ended: return try endResponse()
+            case .ended: return .ended(try endResponse())
             case .reset(let failure): throw self.failure(failure)
             }
         }
@@ -207,7 +207,7 @@ extension HTTP2Exchange {
         while true {
             let (isReadable, hasEnded, failure) = link.withStream(stream) { ($0.isReadable, $0.hasEnded, $0.failure) }
             if isReadable { return .payload(1) }
-            if hasEnded { return try endResponse() }
+            if hasEnded { return .ended(try endResponse()) }
             if let failure { throw self.failure(failure) }
             if let need = try needForInput(&deferred) { return .needs(need) }
         }
@@ -222,7 +222,7 @@ extension HTTP2Exchange {
             if let count = coded?.count, count > 0 {
                 budget -= try messages.body.decode(count, from: &coded!)
             } else if messages.body.isComplete {
-                guard let cost = try messages.body.finishDecoding() else { return try endResponse() }
+                guard let cost = try messages.body.finishDecoding() else { return .ended(try endResponse()) }
                 budget -= cost
             } else if let need = try fill(&deferred) {
                 return .needs(need)
@@ -250,18 +250,18 @@ extension HTTP2Exchange {
         }
     }
 
-    func endIfComplete() throws(CarrierFailure) -> BodyStep? {
+    func endIfComplete() throws(CarrierFailure) -> ResponseEnd? {
         if messages.body.isCoded || isOver { return nil }
         return link.withStream(stream) { $0.hasEnded && !$0.isReadable } ? try endResponse() : nil
     }
 
     /// Ends the exchange: the response is complete.
-    private func endResponse() throws(CarrierFailure) -> BodyStep {
+    private func endResponse() throws(CarrierFailure) -> ResponseEnd {
         try messages.endResponse()
         guard let connection else { throw CarrierFailure(.closed, of: .connection) }
         leave()
         // Giving up the connection closes the source of a request that goes on.
-        return .ended(connection, isReusable: messages.sender.isDone)
+        return ResponseEnd(connection: connection, isReusable: messages.sender.isDone)
     }
 
     // MARK: Failures

@@ -31,7 +31,7 @@ protocol HTTPCarrier: AnyObject, Sendable {
 
     /// Ends the exchange if all payload has been delivered; nil otherwise. The connection can then be used again before the caller reads
     /// the end.
-    func endIfComplete() throws(CarrierFailure) -> BodyStep?
+    func endIfComplete() throws(CarrierFailure) -> ResponseEnd?
 
     /// Allows a body that waits for 100 (Continue) to be sent.
     func permitBody()
@@ -148,8 +148,13 @@ enum BodyStep {
     case needs(Need)
     /// This many bytes of payload.
     case payload(Int)
-    /// The end of the response. The carrier has given up the connection, which another request may use if it is reusable.
-    case ended(HTTPConnection, isReusable: Bool)
+    case ended(ResponseEnd)
+}
+
+/// The end of a response. The carrier has given up the connection, which another request may use if it is reusable.
+struct ResponseEnd {
+    let connection: HTTPConnection
+    let isReusable: Bool
 }
 
 /// What a step needs before the next one.

@@ -28,7 +28,7 @@ public final class HTTPConnectionPool: Sendable {
         public var idle: Duration
         /// How long a server of HTTP/2 that leaves a request without an answer may send nothing at all; then the connection, which may be dead,
         /// takes no further requests.
-        var silence = Duration.seconds(5)
+        var silenceTimeout = Duration.seconds(5)
 
         /// Makes limits; by default 6 per origin, 64 in total, 30 s.
         public init(perOrigin: Int = 6, total: Int = 64, idle: Duration = .seconds(30)) {
@@ -120,7 +120,7 @@ public final class HTTPConnectionPool: Sendable {
     func share(_ pair: StreamPair, _ key: SharedLinks.Key, isKept: Bool) -> HTTP2ClientLink {
         guard isKept, limits.total > 0, limits.perOrigin > 0 else {
             return HTTP2ClientLink(
-                pair, key: key.connection, limits: key.limits, idleTime: nil, silenceLimit: limits.silence
+                pair, key: key.connection, limits: key.limits, idleTimeout: nil, silenceTimeout: limits.silenceTimeout
             ) { _ in }
         }
         return sharedLinks.share(pair, key, limits)

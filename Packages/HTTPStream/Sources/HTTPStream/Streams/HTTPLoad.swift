@@ -94,7 +94,7 @@ extension HTTPLoad {
         case .standingBy(let standby):
             switch standby.step {
             case .waits(let end): return clock.wait(for: .standby, before: end)
-            case .ended(let hasFailed): if hasFailed { ensureExtras().versions.waitsForDials = false }
+            case .ended(let hasFailed): if hasFailed { ensureExtras().attempts.waitsForDials = false }
             }
             state = .deciding(mayReuse: true)
             return nil
@@ -148,7 +148,7 @@ extension HTTPLoad {
         if settings.session?.needsIdleConnection == true { throw .connectionGone }
         if let body = fetch.body { _ = try RequestPreparation.length(of: fetch.request, body) }
         let proxyTLS = try proxy?.tlsOfRequests()
-        let opening = try settings.open(key, versions, extras?.versions, shares: reuses) {
+        let opening = try settings.open(key, versions, extras?.attempts, shares: reuses) {
             settings.makePair(for: key, plan, proxyTLS, versions, log: log.logger, loop)
         }
         switch opening {
@@ -292,7 +292,7 @@ extension HTTPLoad {
         }
         fetch.follow(discard.next)
         extras?.interim = []
-        extras?.versions = VersionMemory()
+        extras?.attempts = Attempts()
         state = .deciding(mayReuse: true)
         return nil
     }
@@ -342,20 +342,22 @@ extension HTTPLoad {
             case .payload(let count):
                 try finishIfComplete(carrier)
                 return .moved(count)
-            case .ended(let connection, let isReusable): finish(carrier, connection, isReusable)
+            case .ended(let end): finish(carrier, end)
             }
         }
         return .ended
     }
 
     private mutating func finishIfComplete(_ carrier: any HTTPCarrier) throws(StreamError) {
-        let end: BodyStep?
-        do throws(CarrierFailure) { end = try carrier.endIfComplete() } catch { throw error.error }
-        if case .ended(let connection, let isReusable) = end { finish(carrier, connection, isReusable) }
+        do throws(CarrierFailure) {
+            if let end = try carrier.endIfComplete() { finish(carrier, end) }
+        } catch {
+            throw error.error
+        }
     }
 
-    private mutating func finish(_ carrier: any HTTPCarrier, _ connection: HTTPConnection, _ isReusable: Bool) {
-        release(connection, carrier, isReusable: isReusable)
+    private mutating func finish(_ carrier: any HTTPCarrier, _ end: ResponseEnd) {
+        release(end.connection, carrier, isReusable: end.isReusable)
         endPermit()
         state = .finished(carrier)
     }
@@ -425,7 +427,7 @@ extension HTTPLoad {
             case .elsewhere: true
             case .overHTTP1 where settings.options.versions == .http2: false
             case .again, .afterPause, .overHTTP1:
-                ensureExtras().versions.permitRepetition(isSent: !isUntouched)
+                ensureExtras().attempts.permitRepetition(isSent: !isUntouched)
             }
         guard mayRepeat, !fetch.hasSpentBody else {
             guard isUntouched, let proxy = connection.proxy else { throw error }
@@ -446,7 +448,7 @@ extension HTTPLoad {
         switch repetition {
         case .none, .ifReused, .again, .elsewhere: break
         case .overHTTP1: settings.pool.noteHTTP1(connection.key)
-        case .afterPause: state = .standingBy(Standby(for: ensureExtras().versions.pause, loop))
+        case .afterPause: state = .standingBy(Standby(for: ensureExtras().attempts.pause, loop))
         }
     }
 

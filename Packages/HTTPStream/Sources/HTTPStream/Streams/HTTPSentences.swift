@@ -223,6 +223,12 @@ extension StreamError {
 
     /// The failure of a connection of HTTP/2, or a request that it cannot carry.
     static func http2(_ error: HTTP2Error) -> StreamError {
+        if error.scope == .call, error.fault == .peer {
+            return http(
+                .badURL,
+                Sentence("http2.fieldsTooLarge", "The peer does not accept the message over HTTP/2: %1.", "\(error)"),
+                underlying: error)
+        }
         if error.fault == .caller { return badURL("HTTP/2 cannot carry the request: \(error).", underlying: error) }
         if let step = error.silentStep { return timedOut(step, underlying: error) }
         if error.code == .noError { return connectionLost("without a response", underlying: error) }

@@ -101,17 +101,20 @@ struct LoadClock: Sendable {
         if block?.need == .bodyReading { block = nil }
     }
 
-    /// Returns the time limit that has passed; nil if none has.
-    mutating func passedLimit(isHeadAwaited: @autoclosure () -> Bool, _ settings: borrowing LoadSettings) -> Duration? {
+    /// Returns the time limit that has passed, one of the two; nil if none has.
+    mutating func passedLimit(
+        isHeadAwaited: @autoclosure () -> Bool, totalTimeout: @autoclosure () -> Duration?,
+        responseTimeout: @autoclosure () -> Duration?
+    ) -> Duration? {
         guard totalDeadline != nil || responseDeadline != nil else { return nil }
         let now = Moment.now
-        if let totalDeadline, now >= totalDeadline { return settings.options.totalTimeout }
+        if let totalDeadline, now >= totalDeadline { return totalTimeout() }
         if block?.need.isOwnBody == true {
             // The time that the body's stream takes does not count for the server.
-            if isHeadAwaited() { restartWaitForHead(at: now, settings.responseTimeout) }
+            if isHeadAwaited() { restartWaitForHead(at: now, responseTimeout()) }
             return nil
         }
-        if let responseDeadline, now >= responseDeadline { return settings.responseTimeout }
+        if let responseDeadline, now >= responseDeadline { return responseTimeout() }
         return nil
     }
 }
@@ -155,7 +158,9 @@ extension HTTPLoad {
         if clock.block?.need == .standby, let carrier = state.carrier {
             clock.noteQueueProgress(carrier.queueProgress, settings.responseTimeout)
         }
-        let passed = clock.passedLimit(isHeadAwaited: state.response == nil, settings)
+        let passed = clock.passedLimit(
+            isHeadAwaited: state.response == nil, totalTimeout: settings.options.totalTimeout,
+            responseTimeout: settings.responseTimeout)
         if let passed { throw .timedOut(activity, after: passed) }
     }
 

@@ -127,7 +127,7 @@ extension LoadSettings {
     ///   - shares: whether the load may share a connection.
     ///   - makePair: makes the streams of a connection.
     func open(
-        _ key: HTTPConnectionKey, _ versions: HTTPVersions, _ memory: VersionMemory?, shares: Bool,
+        _ key: HTTPConnectionKey, _ versions: HTTPVersions, _ attempts: Attempts?, shares: Bool,
         makePair: () -> StreamPair
     ) throws(StreamError) -> SharedLinks.Opening {
         guard shares, versions != .http1 else {
@@ -136,7 +136,8 @@ extension LoadSettings {
             return .begun(pair, nil)
         }
         return try pool.open(
-            shareKey(key), waits: memory?.waitsForDials != false, makePair: makePair, makeLink: makeLink(key, versions))
+            shareKey(key), waits: attempts?.waitsForDials != false, makePair: makePair,
+            makeLink: makeLink(key, versions))
     }
 
     /// The time for which an idle connection is not checked. A request that may be sent twice can use a connection that has just

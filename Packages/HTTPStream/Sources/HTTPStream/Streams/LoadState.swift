@@ -269,7 +269,7 @@ struct Discard: Sendable {
                 switch try carrier.read(into: &bytes, &deferred) {
                 case .payload(let more): count += Int64(more)
                 case .needs(let need): return .needs(need)
-                case .ended(let connection, let isReusable): return .ended(connection, isReusable: isReusable)
+                case .ended(let end): return .ended(end.connection, isReusable: end.isReusable)
                 }
             }
         } catch {
@@ -291,8 +291,8 @@ final class LoadExtras: @unchecked Sendable {
     var security: ConnectionSecurity?
     /// The failure of the body that a look at it has found, for the next read.
     var bodyFailure: StreamError?
-    /// What the load knows about the versions of HTTP that its servers speak.
-    var versions = VersionMemory()
+    /// How often the current request has been sent in vain.
+    var attempts = Attempts()
 
     func ensureProxies() -> ProxyProgress {
         let made = proxies ?? ProxyProgress()

@@ -15,13 +15,13 @@ enum Repetition {
 }
 
 /// How often a request was sent in vain, and whether it waits for the connections of other loads.
-struct VersionMemory: Sendable {
+struct Attempts: Sendable {
     /// How often a request is sent at most because servers of HTTP/2 have not processed it.
     static let maximumAttempts = 3
     /// How often a request looks for another connection at most because the one that it found had come to its end before it was sent.
     static let maximumConnections = 32
-    /// The pause before the second repetition of a request that a server refuses; each further one is twice as long.
-    static let firstPause = Duration.milliseconds(100)
+    /// The pause before the second repetition of a request that a server refuses.
+    static let pause = Duration.milliseconds(100)
 
     /// Whether the load waits for a connection that another load is opening.
     var waitsForDials = true
@@ -34,12 +34,10 @@ struct VersionMemory: Sendable {
     mutating func permitRepetition(isSent: Bool) -> Bool {
         connections += 1
         if isSent { repetitions += 1 }
-        return repetitions < VersionMemory.maximumAttempts && connections <= VersionMemory.maximumConnections
+        return repetitions < Attempts.maximumAttempts && connections <= Attempts.maximumConnections
     }
 
     /// The pause before the repetition. The first one follows at once: the server may have refused the request only because it had just
     /// begun.
-    var pause: Duration {
-        repetitions < 2 ? .zero : VersionMemory.firstPause * (1 << (repetitions - 2))
-    }
+    var pause: Duration { repetitions < 2 ? .zero : Attempts.pause }
 }

@@ -35,9 +35,6 @@ struct ResponseBody: ~Copyable, Sendable {
     /// The number of payload bytes that are known to follow.
     var expectedPayloadCount: Int64 { decoder.expectedPayloadCount }
 
-    /// The number of payload bytes so far.
-    var payloadCount: Int64 { decoder.payloadCount }
-
     var trailers: HTTPFields { decoder.trailers }
     var droppedTrailers: HTTPFields { decoder.droppedTrailers }
 

@@ -64,7 +64,8 @@ final class SharedLinks: Sendable {
         let (made, all) = state.withLock { state in
             if let link = known.link(state.links, key) { return (link, [HTTP2ClientLink]()) }
             let made = HTTP2ClientLink(
-                pair, key: key.connection, limits: key.limits, idleTime: limits.idle, silenceLimit: limits.silence
+                pair, key: key.connection, limits: key.limits, idleTimeout: limits.idle,
+                silenceTimeout: limits.silenceTimeout
             ) { [weak self] link in
                 self?.remove(link)
             }

@@ -17,15 +17,16 @@ final class HTTP2Client {
     /// Whether the server has closed the connection.
     private(set) var hasEnded = false
 
-    init(_ pair: StreamPair) {
+    init(_ pair: StreamPair, _ limits: HTTP2Limits = HTTP2Limits()) {
         self.pair = pair
-        machine = HTTP2ClientMachine(now: .zero)
+        machine = HTTP2ClientMachine(limits: limits, now: .zero)
     }
 
     /// Runs a handler of a server while `body` communicates with it.
     static func serving<Result: Sendable>(
         answering handler: @escaping HTTPServer.Handler = { try await $0.respond(.ok) },
         configuring change: (inout HTTPServer.Configuration) -> Void = { _ in },
+        limits: HTTP2Limits = HTTP2Limits(),
         during body: (HTTP2Client) async throws -> Result
     ) async throws -> Result {
         try await HTTPServer.serving(
@@ -34,7 +35,7 @@ final class HTTP2Client {
                 configuration.acceptsPriorKnowledge = true
                 change(&configuration)
             }, answering: handler
-        ) { pair in try await body(HTTP2Client(pair)) }
+        ) { pair in try await body(HTTP2Client(pair, limits)) }
     }
 
     /// Sends the head of a request.

@@ -12,7 +12,7 @@ import Testing
     private let start = Moment.now
 
     private func core() -> HTTP2ClientCore {
-        HTTP2ClientCore(limits: .default, idleTime: .seconds(10), silenceLimit: .seconds(5), now: start)
+        HTTP2ClientCore(limits: .default, idleTimeout: .seconds(10), silenceTimeout: .seconds(5), now: start)
     }
 
     @Test("a peer that does not take the last frames of a connection prevents its end for a second only")
@@ -76,7 +76,7 @@ import Testing
     @Test("requests that a server allows no stream continue elsewhere after a time", arguments: [true, false])
     func noStreams(isPooled: Bool) throws {
         var core = HTTP2ClientCore(
-            limits: .default, idleTime: isPooled ? .zero : nil, silenceLimit: .seconds(5), now: start)
+            limits: .default, idleTimeout: isPooled ? .zero : nil, silenceTimeout: .seconds(5), now: start)
         let first = HTTP2ClientStream(waitingAt: WaitPoint())
         let second = HTTP2ClientStream(waitingAt: WaitPoint())
         var head = try HTTPRequest(method: .get, target: RequestTarget("/"))
@@ -89,14 +89,35 @@ import Testing
         core.didWrite(core.outputCount)
         core.settle(now: start)
         core.endIfOver(now: start)
-        let (isSent, end) = (try core.hasSent(second), core.idleEnd)
-        #expect(!isSent && end == start + HTTP2ClientCore.pingInterval)
+        let (isSent, end) = (try core.hasSent(second), core.waitEnd)
+        #expect(!isSent && end == start + HTTP2ClientCore.queueTimeout)
         _ = core.takeNotices()
         core.act(now: start + .seconds(60))
         var isGivenUp = false
         do throws(HTTP2LinkFailure) { _ = try core.hasSent(second) } catch { isGivenUp = true }
         let notices = core.takeNotices()
         #expect(isGivenUp && notices.contains { $0 === second.point })
+    }
+
+    @Test("the time of a connection without requests does not limit requests that wait for a stream, and the reverse")
+    func waits() throws {
+        var core = core()
+        // SETTINGS that allow no stream.
+        core.receive(([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0] as [UInt8]).span.bytes, now: start)
+        core.settle(now: start)
+        core.endIfOver(now: start)
+        #expect(core.waitEnd == start + .seconds(10))
+        let stream = HTTP2ClientStream(waitingAt: WaitPoint())
+        var head = try HTTPRequest(method: .get, target: RequestTarget("/"))
+        try head.fields.set("www.example.org", for: .host)
+        let late = start + .seconds(9)
+        try core.send(HTTP2Request(head, scheme: "http"), endsHere: true, as: stream, now: late)
+        core.act(now: start + .seconds(10))
+        core.endIfOver(now: start + .seconds(10))
+        #expect(core.isOpen && core.waitEnd == late + HTTP2ClientCore.queueTimeout)
+        core.close(stream, now: late)
+        core.endIfOver(now: late)
+        #expect(core.waitEnd == late + .seconds(10))
     }
 
     @Test("a queue keeps its order, whichever requests are given up", arguments: 0..<64)

@@ -393,7 +393,8 @@ import Testing
         try pair.open()
         try await pair.output.opened()
         let drained = OneShot<Void>()
-        let link = HTTP2ClientLink(pair, key: key, limits: .default, idleTime: .seconds(60), silenceLimit: .zero) { _ in
+        let link = HTTP2ClientLink(pair, key: key, limits: .default, idleTimeout: .seconds(60), silenceTimeout: .zero) {
+            _ in
             drained.provide(())
         }
         func send(_ path: String) throws -> HTTP2ClientStream {

@@ -62,7 +62,7 @@ final class HTTP2Peer: Sendable {
         self.state = state
         var kept = HTTPConnectionPool.Limits(idle: idleTime)
         // Of a slow machine, not of a dead server.
-        kept.silence = .seconds(3600)
+        kept.silenceTimeout = .seconds(3600)
         pool = HTTPConnectionPool(limits: kept) { _, loop in
             var ends: [CInt] = [-1, -1]
             precondition(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)

@@ -165,11 +165,52 @@ import Testing
         let refused = pair.events.count {
             if case .reset(_, let failure) = $0 { failure.code == .refusedStream } else { false }
         }
-        #expect(requests.count == 16 * 64 * 1024 / requests[0].headSize && refused == 60 - requests.count)
+        #expect(requests.count == 16 * 64 * 1024 / requests[0].fieldSize && refused == 60 - requests.count)
         pair.server.close(requests[0], nil, now: pair.now)
         _ = try pair.request(fields: long)
         let more = pair.exchange()
         #expect(more.count == 1)
+        // A client that goes on all the same.
+        var refusals = refused
+        for _ in 0..<400 where !pair.client.isDraining {
+            let stream = try pair.request(fields: long)
+            pair.exchange()
+            pair.client.close(stream, now: pair.elapsed)
+            refusals += 1
+        }
+        let error = pair.server.error?.underlying as? HTTP2Error
+        #expect(error?.code == .enhanceYourCalm && refusals == 201)
+    }
+
+    @Test("trailers count as a part of the heads")
+    func trailers() throws {
+        var pair = Pair()
+        var long = HTTPFields()
+        for number in 0..<15 { try long.append(String(repeating: "a", count: 3000), for: "X-Long-\(number)") }
+        var count = 0
+        while count < 60 {
+            let stream = try pair.request(endsHere: false)
+            guard !pair.exchange().isEmpty else { break }
+            try pair.client.sendTrailers(long, on: stream, now: pair.elapsed)
+            pair.exchange()
+            count += 1
+        }
+        #expect(count == 24)
+    }
+
+    @Test("a client that ends its connection may still have a request on its way")
+    func requestBehindGoAway() throws {
+        var pair = Pair()
+        pair.exchange()
+        let request = try pair.request()
+        let head = pair.client.withOutput { bytes in bytes.withUnsafeBytes { Array($0) } }
+        pair.client.didWrite(head.count)
+        pair.server.receive(([0, 0, 8, 7, 0, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 8)).span.bytes, now: pair.now)
+        pair.exchange()
+        let hasEnded = pair.server.hasEnded
+        pair.server.receive(head.span.bytes, now: pair.now)
+        let served = pair.exchange()
+        #expect(!hasEnded && served.map(\.identifier) == [request])
     }
 
     @Test("a handler that does not want to send any more leaves its turn to others")

@@ -56,6 +56,49 @@ import Testing
         }
     }
 
+    @Test("a client that accepts no heads of this size is a client that has gone, and no error of the handler's")
+    func smallHeads() async throws {
+        let errors = Locked(0)
+        let records = Locked<[HTTPServer.Record]>([])
+        var limits = HTTP2Limits()
+        limits.fieldSection.listSize = 1
+        try await HTTP2Client.serving(
+            answering: { exchange in
+                let error = await #expect(throws: StreamError.self) { try await exchange.respond(.ok) }
+                #expect((error?.underlying as? HTTP2Error)?.fault == .peer)
+                throw StreamError.closed
+            },
+            configuring: { configuration in
+                configuration.onError = { _ in errors.withLock { $0 += 1 } }
+                configuration.onResponse = { record in records.withLock { $0.append(record) } }
+            }, limits: limits
+        ) { client in
+            let stream = try await client.request()
+            try await client.run(toEndOf: stream)
+            #expect(client.response(stream) == nil && client.failure(stream)?.code == .cancel)
+        }
+        #expect(errors.withLock { $0 } == 0)
+        let record = try #require(records.withLock { $0 }.first)
+        #expect(record.status == nil && !record.isComplete)
+    }
+
+    @Test("a head that HTTP/2 cannot carry does not begin the response")
+    func unsendableHeads() async throws {
+        try await HTTP2Client.serving { exchange in
+            let error = await #expect(throws: StreamError.self) {
+                try await exchange.respond(.ok, fields: HTTPFields(["TE": "gzip"]))
+            }
+            #expect(error?.code == 22)
+            if exchange.request.target.path == "/again" { try await exchange.respond(.created) }
+        } during: { client in
+            for (target, status) in [("/again", 201), ("/", 500)] {
+                let stream = try await client.request(.get, target)
+                try await client.run(toEndOf: stream)
+                #expect(client.response(stream)?.status.code == status && client.failure(stream) == nil)
+            }
+        }
+    }
+
     @Test("requests have a task each: one that waits holds up no other one")
     func sideBySide() async throws {
         let mayEnd = OneShot<Void>()

@@ -342,6 +342,24 @@ import Testing
         #expect(bodies(known) == ["abc"])
     }
 
+    @Test("trailers that the framing has no place for are refused, and left out where there is no body")
+    func unsendableTrailers() async throws {
+        let requests = "GET / HTTP/1.1\r\nHost: a\r\n\r\nHEAD / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.0\r\n\r\n"
+        let found = try await answers(requests) { exchange in
+            let isOfKnownLength = exchange.request.method == .get && exchange.request.version == .http11
+            try await exchange.begin(HTTPResponse(status: .ok), length: isOfKnownLength ? 1 : nil)
+            try await exchange.write([65])
+            if isOfKnownLength {
+                let error = await #expect(throws: StreamError.self) { try await exchange.finish(trailers: ["A": "1"]) }
+                #expect(error?.code == 22)
+                try await exchange.finish()
+            } else {
+                try await exchange.finish(trailers: ["A": "1"])
+            }
+        }
+        #expect(bodies(found) == ["A", "", "A"])
+    }
+
     // MARK: Handlers
 
     @Test func handlersThatFail() async throws {

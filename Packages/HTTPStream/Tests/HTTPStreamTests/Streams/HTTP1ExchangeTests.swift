@@ -120,7 +120,7 @@ import Testing
                 switch try exchange.read(into: &bytes, &deferred) {
                 case .needs(let need): return ["'\(body)'", "needs \(need)"]
                 case .payload(let count): body += String(decoding: memory[..<count], as: UTF8.self)
-                case .ended(_, let isReusable): return ["'\(body)'", isReusable ? "ended, reusable" : "ended"]
+                case .ended(let end): return ["'\(body)'", end.isReusable ? "ended, reusable" : "ended"]
                 }
             }
         }
