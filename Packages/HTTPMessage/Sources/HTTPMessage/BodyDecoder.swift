@@ -43,10 +43,7 @@ public struct BodyDecoder: Sendable {
     public var droppedTrailers: HTTPFields { trailerSection?.droppedFields ?? HTTPFields() }
 
     private let limits: HTTPLimits
-    private let allowsPadding: Bool
-    private let allowsWhitespace: Bool
-    private let allowsEmptyExtensions: Bool
-    private let dropsTrailers: Bool
+    private let leniency: HTTPLeniency
     private var state: State
     private var extensionBytes = 0
     private var wireCount = 0
@@ -67,10 +64,7 @@ public struct BodyDecoder: Sendable {
     public init(_ framing: BodyFraming, limits: HTTPLimits = .default, leniency: HTTPLeniency = .strict) {
         self.framing = framing
         self.limits = limits
-        allowsWhitespace = leniency.contains(.whitespaceInChunkLines)
-        allowsEmptyExtensions = leniency.contains(.emptyChunkExtensions)
-        allowsPadding = allowsWhitespace || leniency.contains(.paddedChunkSizes)
-        dropsTrailers = leniency.contains(.forbiddenTrailers)
+        self.leniency = leniency
         switch framing {
         case .none, .length(0): state = .complete
         case .length(let count): state = .payload(remaining: count)
@@ -235,9 +229,7 @@ extension BodyDecoder {
     ) throws(HTTPMessageError) -> Bool {
         while position < input.byteCount {
             let byte = input.unsafeLoad(fromUncheckedByteOffset: position, as: UInt8.self)
-            let ended = try line.parse(
-                byte, allowsPadding: allowsPadding, allowsWhitespace: allowsWhitespace,
-                allowsEmpty: allowsEmptyExtensions, extensionBytes: &extensionBytes)
+            let ended = try line.parse(byte, leniency, extensionBytes: &extensionBytes)
             if extensionBytes > limits.chunkExtensionLength { throw HTTPMessageError(.chunkExtensionsTooLong) }
             position += 1
             if ended { return true }
@@ -253,7 +245,7 @@ extension BodyDecoder {
         let capacity = Swift.max(0, limits.effectiveHeadLength + 1 - section.bufferedCount)
         let end = Swift.min(input.byteCount, position + capacity)
         input.extracting(position..<end).withUnsafeBytes { section.bytes.append(contentsOf: $0) }
-        guard let count = try section.parse(dropsForbidden: dropsTrailers) else {
+        guard let count = try section.parse(dropsForbidden: leniency.contains(.forbiddenTrailers)) else {
             position = end
             return false
         }

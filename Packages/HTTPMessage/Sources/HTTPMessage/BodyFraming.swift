@@ -250,10 +250,11 @@ struct FramingFields {
         if !leniency.contains(.unknownTransferCodings), !codings.allSatisfy(Self.registered.contains) {
             throw error(.unknownTransferCoding, at: index, in: storage)
         }
+        if leniency.contains(.transferEncodingOverridesLength), codings.allSatisfy({ $0 == "identity" }) { return nil }
         return codings.last == "chunked" ? .chunked : .untilClose
     }
 
-    /// The codings of RFC 9112 §7, and `identity` of RFC 2616, which has no effect.
+    /// The codings of RFC 9112 §7, and `identity` of RFC 2616, which has no effect: a client takes a field with nothing else for none.
     private static let registered: Set = ["chunked", "compress", "deflate", "gzip", "x-compress", "x-gzip", "identity"]
 
     /// Parses `1#transfer-coding` (RFC 9112 §6.1).

@@ -70,10 +70,9 @@ struct ChunkLine {
 
     /// Parses one byte. Returns true if it was the last of the line.
     ///
-    /// `allowsPadding` permits blanks after the size, `allowsWhitespace` also within extensions, `allowsEmpty` empty extensions.
     /// `extensionBytes` accumulates the length of blanks and extensions over all lines of a body.
     mutating func parse(
-        _ byte: UInt8, allowsPadding: Bool, allowsWhitespace: Bool, allowsEmpty: Bool, extensionBytes: inout Int
+        _ byte: UInt8, _ leniency: HTTPLeniency, extensionBytes: inout Int
     ) throws(HTTPMessageError) -> Bool {
         switch state {
         case .sizeStart, .size:
@@ -86,11 +85,12 @@ struct ChunkLine {
                 return false
             }
             guard state == .size else { throw HTTPMessageError(.invalidChunkSize) }
+            let allowsPadding = !leniency.isDisjoint(with: [.paddedChunkSizes, .whitespaceInChunkLines])
             try endElement(byte, whitespace: allowsPadding ? .afterSize : nil, otherwise: .invalidChunkSize)
         case .afterSize:
             try endElement(byte, whitespace: .afterSize, otherwise: .invalidChunkSize)
         case .nameStart, .name, .afterName, .valueStart, .value, .quoted, .escape, .afterValue:
-            try parseExtension(byte, allowsWhitespace: allowsWhitespace, allowsEmpty: allowsEmpty)
+            try parseExtension(byte, leniency)
         case .lineFeed:
             guard byte == HTTPGrammar.lf else { throw HTTPMessageError(.invalidChunkDelimiter) }
             return true
@@ -100,9 +100,8 @@ struct ChunkLine {
     }
 
     /// Parses one byte of an extension: a name, possibly with a token or a quoted string.
-    private mutating func parseExtension(
-        _ byte: UInt8, allowsWhitespace: Bool, allowsEmpty: Bool
-    ) throws(HTTPMessageError) {
+    private mutating func parseExtension(_ byte: UInt8, _ leniency: HTTPLeniency) throws(HTTPMessageError) {
+        let allowsWhitespace = leniency.contains(.whitespaceInChunkLines)
         switch state {
         case .sizeStart, .size, .afterSize, .lineFeed: break
         case .nameStart:
@@ -110,7 +109,7 @@ struct ChunkLine {
             if HTTPGrammar.isToken(byte) {
                 state = .name
             } else {
-                guard allowsEmpty else { throw HTTPMessageError(.invalidChunkExtension) }
+                guard leniency.contains(.emptyChunkExtensions) else { throw HTTPMessageError(.invalidChunkExtension) }
                 try endElement(byte, whitespace: nil)
             }
         case .name:

@@ -27,7 +27,8 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
     /// RFC 9112 §5.2 requires this of user agents and forbids it to servers.
     public static let foldedLines = HTTPLeniency(rawValue: 1 << 2)
 
-    /// Accepts spaces and tabs before a field's colon. RFC 9112 §5.1 requires servers to reject them.
+    /// Accepts spaces and tabs before a field's colon, except that of a field on which the length of the message depends. RFC 9112 §5.1 requires
+    /// servers to reject them.
     public static let whitespaceBeforeColon = HTTPLeniency(rawValue: 1 << 3)
 
     /// Accepts more than one space between the parts of a start line.
@@ -116,7 +117,7 @@ public struct HTTPLeniency: OptionSet, Hashable, Sendable {
         .bareLineFeed, .foldedLines, .repeatedContentLength, .transferEncodingOverridesLength,
         .transferEncodingInHTTP10, .dataAfterLastMessage, .forbiddenTrailers, .paddedChunkSizes,
         .whitespaceInChunkLines, .emptyChunkExtensions, .emptyTransferCodings, .shoutcastStatusLine,
-        .controlCharactersInValues,
+        .controlCharactersInValues, .whitespaceBeforeColon,
     ]
 }
 

@@ -99,8 +99,9 @@ extension HeadStorage {
 extension HTTPResponse {
     /// The target of a redirect: the first `Location` of a 301, 302, 303, 307 or 308 (RFC 9110 §10.2.2).
     ///
-    /// This is a URL reference, to be resolved against the request's URL. Bytes that are invalid in a URL are percent-escaped,
-    /// because some servers send raw UTF-8. Nil for other statuses and for an absent or empty `Location`.
+    /// This is a URL reference, to be resolved against the request's URL. Outside its host and port, characters that are invalid in a URL
+    /// (RFC 3986 §2) are percent-escaped, also a percent sign that begins no escape: many servers send raw UTF-8, spaces or brackets,
+    /// also beside escapes. Nil for other statuses and for an absent or empty `Location`.
     public var redirectLocation: String? {
         switch status.code {
         case 300, 301, 302, 303, 307, 308: break
@@ -109,16 +110,43 @@ extension HTTPResponse {
         guard let index = fields.firstIndex(of: .location) else { return nil }
         let bytes = fields[index].rawValue
         guard !bytes.isEmpty else { return nil }
+        return HTTPResponse.escaped(bytes)
+    }
+
+    /// Returns a URL reference with its invalid characters escaped.
+    private static func escaped(_ reference: [UInt8]) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
+        let authority = authority(of: reference)
         var escaped: [UInt8] = []
-        for byte in bytes {
-            if HTTPGrammar.isTargetByte(byte) || byte == HTTPGrammar.hash {
+        for (index, byte) in reference.enumerated() {
+            let isValid =
+                switch byte {
+                case UInt8(ascii: "["), UInt8(ascii: "]"): authority.contains(index)
+                case UInt8(ascii: "%"):
+                    reference[(index + 1)...].prefix(2).count { Character(UnicodeScalar($0)).isHexDigit } == 2
+                case HTTPGrammar.hash: true
+                default: HTTPGrammar.isTargetByte(byte) && !invalidVisible.contains(byte)
+                }
+            if isValid {
                 escaped.append(byte)
             } else {
                 escaped += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
             }
         }
         return String(decoding: escaped, as: UTF8.self)
+    }
+
+    /// The visible characters of ASCII that a URL cannot contain (RFC 3986 §2), apart from those with a meaning.
+    private static let invalidVisible = Set(#""<>\^`{|}"#.utf8)
+
+    /// The place of user, host and port in a URL reference; empty if it has none (RFC 3986 §4.2).
+    private static func authority(of reference: [UInt8]) -> Range<Int> {
+        let delimiters = Set("/?#".utf8)
+        let head = reference.prefix { !delimiters.contains($0) }
+        let hasScheme = head.last == UInt8(ascii: ":") && !head.contains(UInt8(ascii: "@"))
+        guard head.isEmpty || hasScheme, reference[head.endIndex...].starts(with: "//".utf8) else { return 0..<0 }
+        let start = head.endIndex + 2
+        return start..<(reference[start...].firstIndex { delimiters.contains($0) } ?? reference.count)
     }
 
     /// Whether the rest of the same representation can be requested safely with `If-Range` (RFC 9110 §13.1.5).

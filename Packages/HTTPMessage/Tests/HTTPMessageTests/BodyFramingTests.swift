@@ -89,6 +89,17 @@ import Testing
         #expect { try framing(response: lines, status: 304) } throws: { ($0 as? HTTPMessageError)?.code == code }
     }
 
+    @Test("a client takes the coding identity for none, a server does not")
+    func identity() throws {
+        for value in ["identity", "Identity, identity"] {
+            let lines = ["Transfer-Encoding: \(value)", "Content-Length: 5"]
+            #expect(try framing(response: lines, .client) == .length(5))
+            #expect(throws: HTTPMessageError.self) { try framing(request: lines) }
+            #expect(try framing(response: [lines[0]], .client) == .untilClose)
+        }
+        #expect(try framing(response: ["Transfer-Encoding: identity, chunked"], .client) == .chunked)
+    }
+
     @Test(arguments: [["Transfer-Encoding: gzip"], ["Transfer-Encoding: identity"]])
     func rejectsRequestsWithoutAnEnd(lines: [String]) {
         #expect { try framing(request: lines) } throws: {

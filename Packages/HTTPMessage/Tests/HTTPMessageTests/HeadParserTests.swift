@@ -136,6 +136,24 @@ import Testing
     }
 
     // Parity: HM-036
+    @Test("a client skips whitespace before a colon, except that of a field on which the length depends")
+    func whitespaceBeforeColon() {
+        guard case .head(_, _, let fields) = parseHead(.response, "HTTP/1.1 200 OK\r\nServer : x\r\n\r\n", .client)
+        else {
+            Issue.record("rejected")
+            return
+        }
+        #expect(fields == ["Server: x"])
+        for name in ["Content-Length", "content-length\t", "Transfer-Encoding"] {
+            let head = "HTTP/1.1 200 OK\r\n\(name) : 5\r\n\r\n"
+            guard case .failure(let error) = parseHead(.response, head, .client) else {
+                Issue.record("\(name) was accepted")
+                continue
+            }
+            #expect(error.code == .whitespaceBeforeColon)
+        }
+    }
+
     @Test(
         arguments: [
             (.response, "HTTP/1.1 200 OK\nA: 1\r\nB: 2\n\n", .bareLineFeed, ["A: 1", "B: 2"]),

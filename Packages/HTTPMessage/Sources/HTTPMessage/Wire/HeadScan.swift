@@ -285,7 +285,7 @@ extension HeadParser {
                 guard leniency.contains(.foldedLines) else { throw failure(.foldedLine, at: i, line: line) }
                 return .fold
             case HTTPGrammar.space, HTTPGrammar.tab:
-                guard leniency.contains(.whitespaceBeforeColon) else {
+                guard leniency.contains(.whitespaceBeforeColon), !isFraming(line..<i) else {
                     throw failure(.whitespaceBeforeColon, at: i, line: line)
                 }
                 var colon = i
@@ -297,6 +297,12 @@ extension HeadParser {
             default:
                 throw failure(.invalidFieldName, at: i, line: line)
             }
+        }
+
+        /// Whether a name is that of a field on which the length of the message depends.
+        private func isFraming(_ name: Range<Int>) -> Bool {
+            let name = UnsafeRawBufferPointer(start: base + name.lowerBound, count: name.count)
+            return ["content-length", "transfer-encoding"].contains { HTTPGrammar.equalsIgnoringCase(name, $0) }
         }
 
         func isToleratedControl(_ byte: UInt8) -> Bool {
