@@ -155,6 +155,21 @@ extension ChallengeParserTests {
             // A name within a damaged quoted string begins no challenge, and so cannot replace a stronger one.
             ("Digest realm=\"a\u{1}, Basic realm=b\", nonce=n", "", 1),
             ("Foo bar \"a, Basic realm=b", "", 1),
+            ("Basic \"My Site\", charset=UTF-8", "Basic realm=\"My Site\", charset=\"UTF-8\"", 0),
+            ("X \"My Site\"", "", 1),
+            (
+                "Digest realm=\"r\"; nonce=\"n\"; qop=auth; algorithm=MD5",
+                "Digest realm=\"r\", nonce=\"n\", qop=\"auth\", algorithm=\"MD5\"", 0
+            ),
+            (
+                "Digest realm=r, qop=auth,auth-int, nonce=n, Basic realm=b",
+                "Digest realm=\"r\", qop=\"auth,auth-int\", nonce=\"n\"|Basic realm=\"b\"", 0
+            ),
+            (
+                "Digest realm=r, nonce=n, qop=auth, Auth-Int", "Digest realm=\"r\", nonce=\"n\", qop=\"auth,Auth-Int\"",
+                0
+            ),
+            ("X qop=auth,auth-int, Basic realm=b", "X qop=\"auth\"|auth-int|Basic realm=\"b\"", 0),
             ("X a=", "X …", 0), ("Digest opaque=a;b=c, realm=x", "Digest opaque=\"a;b=c\", realm=\"x\"", 0),
         ])
     func oddChallenges(_ line: String, _ challenges: String, _ errors: Int) {

@@ -130,7 +130,7 @@ public struct ChallengeLeniency: OptionSet, Hashable, Sendable {
     public static let missingClosingQuote = ChallengeLeniency(rawValue: 1 << 0)
 
     /// An unquoted value with characters that need quotes: `Basic realm=me@example.org`. It still ends at a comma or
-    /// space and cannot contain a quote.
+    /// space and cannot contain a quote. The list in Digest's `qop` may have several elements: `qop=auth,auth-int`.
     public static let unquotedText = ChallengeLeniency(rawValue: 1 << 1)
 
     /// Parameters that only spaces separate: `Digest realm="a" nonce="b"`. Another challenge still begins after a comma.
@@ -143,7 +143,8 @@ public struct ChallengeLeniency: OptionSet, Hashable, Sendable {
     /// A semicolon between parameters: `Basic realm="a"; charset="UTF-8"`.
     public static let semicolons = ChallengeLeniency(rawValue: 1 << 4)
 
-    /// An unquoted realm of Basic with spaces: `Basic realm=My Site`. It is only shown to the user.
+    /// An unquoted realm of Basic with spaces, or a quoted one without its name: `Basic realm=My Site`, `Basic "My Site"`. It is only shown to
+    /// the user.
     public static let unquotedRealms = ChallengeLeniency(rawValue: 1 << 5)
 
     /// A missing value, read as an empty one: `Digest realm="a", nonce="b", opaque=`.
@@ -198,9 +199,35 @@ private struct ChallengeScanner {
         if let token = token68(), !returnToEmptyValue(token, of: challenge) {
             challenge.token = token
         } else {
-            challenge.parameters = try parameters()
+            challenge.parameters = try namelessRealm() + parameters()
         }
         return challenge
+    }
+
+    /// Parses a realm of Basic without its name, `Basic "My Site"`. Empty if there is none.
+    private mutating func namelessRealm() throws(HTTPAuthError) -> [Challenge.Parameter] {
+        guard isScheme("Basic"), leniency.contains(.unquotedRealms) else { return [] }
+        skipSpaces()
+        guard !isAtEnd, bytes[offset] == AuthGrammar.quote else { return [] }
+        return [Challenge.Parameter("realm", rawValue: try quotedString())]
+    }
+
+    private func isScheme(_ name: StaticString) -> Bool {
+        scheme.map { AuthGrammar.equalsIgnoringCase($0.utf8, "\(name)".utf8) } == true
+    }
+
+    /// Whether the values of a parameter of Digest are words, which contain no semicolon; others are any text.
+    private static func isKeyword(_ name: ArraySlice<UInt8>) -> Bool {
+        ["algorithm", "charset", "qop", "stale", "userhash"].contains {
+            AuthGrammar.equalsIgnoringCase(name, $0.utf8)
+        }
+    }
+
+    /// Whether a name without a value is a further element of Digest's parameter `qop`, which should be quoted: `qop=auth, auth-int`.
+    private func isQuality(_ name: ArraySlice<UInt8>, after last: Challenge.Parameter?) -> Bool {
+        guard isScheme("Digest"), leniency.contains(.unquotedText), let last else { return false }
+        return AuthGrammar.equalsIgnoringCase(last.name.utf8, "qop".utf8)
+            && ["auth", "auth-int"].contains { AuthGrammar.equalsIgnoringCase(name, $0.utf8) }
     }
 
     /// Moves to the next comma outside quotes that a scheme name follows. False if there is none in the line.
@@ -264,6 +291,10 @@ private struct ChallengeScanner {
             let name = token()
             skipSpaces()
             guard !name.isEmpty, offset < bytes.count, bytes[offset] == AuthGrammar.equals else {
+                if comma, isQuality(name, after: found.last) {
+                    found[found.count - 1].rawValue += [AuthGrammar.comma] + name
+                    continue
+                }
                 offset = nameStart
                 if isAtEnd { return found }
                 // A name without `=` begins the next challenge, which needs a comma before it.
@@ -330,9 +361,9 @@ private struct ChallengeScanner {
 
     private mutating func value(of name: ArraySlice<UInt8>) throws(HTTPAuthError) -> [UInt8] {
         if offset < bytes.count, bytes[offset] == AuthGrammar.quote { return try quotedString() }
-        let isBasic = scheme.map { AuthGrammar.equalsIgnoringCase($0.utf8, "basic".utf8) } == true
+        let isBasic = isScheme("Basic")
         let start = offset
-        skipUnquoted(isBasic)
+        skipUnquoted(endsAtSemicolon: isBasic || isScheme("Digest") && ChallengeScanner.isKeyword(name))
         if offset == start {
             // At the end, or at a comma; what else is here is not a value.
             guard leniency.contains(.emptyValues),
@@ -344,8 +375,8 @@ private struct ChallengeScanner {
         return Array(bytes[start..<offset])
     }
 
-    private mutating func skipUnquoted(_ isBasic: Bool) {
-        while offset < bytes.count, isUnquotedValue(bytes[offset]), !(isBasic && isSemicolon(at: offset)) {
+    private mutating func skipUnquoted(endsAtSemicolon: Bool) {
+        while offset < bytes.count, isUnquotedValue(bytes[offset]), !(endsAtSemicolon && isSemicolon(at: offset)) {
             offset += 1
         }
     }
@@ -355,7 +386,7 @@ private struct ChallengeScanner {
         let start = offset
         skipSpaces()
         let wordStart = offset
-        skipUnquoted(true)
+        skipUnquoted(endsAtSemicolon: true)
         let end = offset
         skipSpaces()
         let isName =

@@ -39,11 +39,8 @@ struct BasicScheme: AuthenticationScheme {
     mutating func receive(
         _ challenge: Challenge, answering sent: [UInt8]?
     ) throws(HTTPAuthError) -> ChallengeVerdict {
-        guard challenge.token == nil else {
-            throw HTTPAuthError(.malformedChallenge, scheme: "Basic", detail: "a token instead of parameters")
-        }
-        // RFC 7617 §2 requires a realm. Some servers omit it, which only changes the text shown to the user.
-        realm = challenge["realm"]
+        // RFC 7617 §2 requires a realm. Some servers omit it or its name, which only changes the text shown to the user.
+        realm = challenge["realm"] ?? challenge.token
         isUTF8 = challenge["charset"]?.lowercased() == "utf-8"
         guard let sent else { return .fresh }
         // Several requests in progress can carry this value; each is sent again.

@@ -14,7 +14,8 @@ public import HTTPStream
 ///
 /// Of several routes that match a path, the one with the earlier literal is used: `/users/me` before `/users/:id`. A path that
 /// exists with other methods only is a 405 with `Allow`; `HEAD` uses the route of `GET`, without the body; `OPTIONS` is answered
-/// for each path that exists. A path with an invalid escape or with a `..` segment is a 400.
+/// for each path that exists. A path with an invalid escape or with a `..` segment is a 400, and so is a query with an invalid escape, except for
+/// files (``files(_:_:)``).
 public struct Router: Sendable {
     /// Responds to a request. An ``HTTPProblem`` that it throws is the response.
     public typealias Handler = @Sendable (RoutedExchange) async throws -> Void
@@ -23,7 +24,13 @@ public struct Router: Sendable {
     public var compression: ResponseCompression?
 
     private var table = RouteTable()
-    private var handlers: [Handler] = []
+    private var routes: [Route] = []
+
+    private struct Route {
+        let handler: Handler
+        /// Whether the handler may read the query. Files do not depend on it: a malformed one does no harm.
+        let readsQuery: Bool
+    }
 
     /// Makes a router without routes.
     public init() {}
@@ -32,8 +39,14 @@ public struct Router: Sendable {
     ///
     /// - Precondition: No route with this method matches the same paths.
     public mutating func on(_ method: HTTPMethod, _ pattern: RoutePattern, _ handler: @escaping Handler) {
+        add(method, pattern, handler)
+    }
+
+    private mutating func add(
+        _ method: HTTPMethod, _ pattern: RoutePattern, readsQuery: Bool = true, _ handler: @escaping Handler
+    ) {
         table.add(method, pattern)
-        handlers.append(handler)
+        routes.append(Route(handler: handler, readsQuery: readsQuery))
     }
 
     /// Adds a route for `GET` and `HEAD`.
@@ -66,7 +79,9 @@ public struct Router: Sendable {
         guard case .rest(let name)? = pattern.segments.last else {
             preconditionFailure("\(pattern): the path of files must end with * and a name")
         }
-        get(pattern) { call in try await files.respond(to: call, path: call.path[name] ?? "") }
+        add(.get, pattern, readsQuery: false) { call in
+            try await files.respond(to: call, path: call.path[name] ?? "")
+        }
     }
 
     /// Responds to a request: the handler of a server.
@@ -77,10 +92,11 @@ public struct Router: Sendable {
         do {
             switch table.choose(request.method, request.target) {
             case .route(let number, let parameters):
-                guard let query = QueryParameters(request.target.query ?? "") else {
+                let route = routes[number]
+                guard let query = QueryParameters(route.readsQuery ? request.target.query ?? "" : "") else {
                     throw HTTPProblem(.badRequest, "The query has an invalid percent-escape.")
                 }
-                try await handlers[number](
+                try await route.handler(
                     RoutedExchange(
                         exchange, path: PathParameters(parameters), query: query, compression: compression))
             case .options(let allow):

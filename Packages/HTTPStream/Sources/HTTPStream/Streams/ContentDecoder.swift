@@ -53,16 +53,17 @@ final class ContentDecoder: @unchecked Sendable {
     // Unchecked: only the load refers to it, one step at a time.
 
     /// The maximum number of codings of one body. A body with more is delivered as it is, as one with an unknown coding: each multiplies
-    /// what a byte can become, and servers have no use for more than two, one of the file and one of the server.
-    static let maximumCodings = 2
+    /// what a byte can become. Servers use one of the file and one of their own, and a chain of them as many as it has members.
+    static let maximumCodings = 5
 
     private let stages: [DecodingStage]
 
-    /// Returns nil for a body without a coding, with one that is unknown, or with too many. It is delivered as it is.
+    /// Returns nil for a body without a coding, with one that is unknown, or with too many, and for a part of a body (206), which cannot be
+    /// decoded alone. It is delivered as it is.
     ///
     /// - Parameter limit: the maximum number of bytes that the removal of each coding may produce.
     init?(for response: HTTPResponse, limit: Int64) {
-        guard response.fields.contains(.contentEncoding) else { return nil }
+        guard response.fields.contains(.contentEncoding), response.status != .partialContent else { return nil }
         let names = response.fields.contentCodings
         let codings = names.compactMap { ContentCoding(named: $0) }
         guard !codings.isEmpty, codings.count == names.count, codings.count <= ContentDecoder.maximumCodings else {

@@ -109,7 +109,9 @@ struct RequestPreparation {
         if let contentType, !request.fields.contains(.contentType) {
             bytes += Array("Content-Type: \(contentType)\r\n".utf8)
         }
-        let acceptsCodings = decodesContent && (isBare || !request.fields.contains(.acceptEncoding))
+        // A range of a coded body could not be decoded.
+        let acceptsCodings =
+            decodesContent && (isBare || !request.fields.contains(.acceptEncoding) && !request.fields.contains(.range))
         bytes.appendLines(upTo: RequestPreparation.ownLinesCount) { lines in
             writeOwnLines(method, framing, hasUserAgent: hasUserAgent, acceptsCodings: acceptsCodings, to: &lines)
         }
