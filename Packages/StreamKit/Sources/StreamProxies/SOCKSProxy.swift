@@ -94,7 +94,9 @@ extension SOCKSFailure {
     /// What the proxy refused: this address, or the request as a whole. Nil if its answer was invalid.
     package var refusal: TunnelRefusal? {
         switch self {
-        case .requestFailed, .networkUnreachable, .hostUnreachable, .connectionRefused, .timeToLiveExpired,
+        // Proxies also give the general failure (1) for an address that they cannot reach.
+        case .requestFailed, .generalFailure, .networkUnreachable, .hostUnreachable, .connectionRefused,
+            .timeToLiveExpired,
             .addressTypeNotSupported:
             .address
         default:

@@ -129,6 +129,11 @@ import Testing
         }
     }
 
+    @Test("a general failure of a proxy concerns the address")
+    func generalFailure() {
+        #expect(SOCKSFailure.generalFailure.refusal == .address)
+    }
+
     @Test("known addresses and literal addresses are not looked up")
     func knownAddresses() {
         var known = machine(ProxyRoute(socks("a", here: true)), addresses: ["192.0.2.1"])
