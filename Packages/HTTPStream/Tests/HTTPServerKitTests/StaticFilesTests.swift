@@ -89,7 +89,8 @@ import Testing
         arguments: [
             ("/digits.txt", 200, "0123456789"), ("/", 200, "<p>home</p>"), ("/sub/", 200, "<p>sub</p>"),
             ("/sub/a%20b.txt", 200, "spaced"), ("/.well-known/x", 200, "known"), ("/empty.txt", 200, ""),
-            ("/digits.txt?v=2", 200, "0123456789"), ("/link.txt", 404, nil), ("/etc/passwd", 404, nil),
+            ("/digits.txt?v=2", 200, "0123456789"),
+            ("/digits.txt?utm=50%off&q=%E9", 200, "0123456789"), ("/link.txt", 404, nil), ("/etc/passwd", 404, nil),
             ("/sub/up/digits.txt", 404, nil), ("/.env", 404, nil), ("/.git/config", 404, nil), ("/%2eenv", 404, nil),
             ("/bare/", 404, nil), ("/fifo", 404, nil), ("/none", 404, nil), ("/digits.txt/", 404, nil),
             ("/digits.txt/x", 404, nil), ("//etc/passwd", 404, nil), ("/sub//a%20b.txt", 404, nil),

@@ -39,6 +39,11 @@ import Testing
                 + "Accept-Encoding: gzip, deflate, br, zstd\r\n\r\n")
     }
 
+    @Test func aRangeIsNotOfACodedBody() throws {
+        let text = try text(head(fields: [(.range, "bytes=5-")], decodes: true))
+        #expect(text.contains("\r\nRange: bytes=5-\r\n") && !text.contains("Accept-Encoding"))
+    }
+
     @Test(arguments: [
         ("http://example.org:80/", "example.org:80"), ("http://EXAMPLE.org/", "example.org"),
         ("http://user:secret@example.org:8080/", "example.org:8080"), ("http://[::1]:8080/", "[::1]:8080"),
