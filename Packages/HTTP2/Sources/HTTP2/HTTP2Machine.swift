@@ -66,8 +66,8 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
         try connection.receive(bytes, now: now, take: take)
     }
 
-    /// Acts on the end of the peer's bytes. The connection is over afterwards: ``failure`` is set, with NO_ERROR after a clean end, and each
-    /// stream that was open ends with an event.
+    /// Acts on the end of the peer's bytes. The connection is over afterwards: ``failure`` is set, with the code of the peer's GOAWAY or else
+    /// NO_ERROR, and each stream that was open ends with an event.
     ///
     /// Throws ``failure`` if the end cuts a frame, a header block or a stream, or precedes the peer's SETTINGS.
     public mutating func receiveEnd(now: Duration) throws(HTTP2Error) {

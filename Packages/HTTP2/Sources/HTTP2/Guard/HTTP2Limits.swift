@@ -3,7 +3,7 @@ public import HPACK
 /// The limits of a connection: memory, floods and waits.
 ///
 /// A peer that exceeds a limit ends its stream or its connection; it cannot make this side grow. The memory of a connection is at
-/// most ``maximumMemory``. No number is negative, and no wait is zero: creating a machine with other values traps and names the property.
+/// most ``maximumMemory``. No number is negative, and no wait is zero: creating a machine with other values traps.
 ///
 /// ```swift
 /// var limits = HTTP2Limits()

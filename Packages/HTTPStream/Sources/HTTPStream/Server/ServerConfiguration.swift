@@ -106,10 +106,11 @@ extension HTTPServer {
         public var keepsConnections = true
 
         /// Called with each error that a handler throws: the client received a 500, or a response that is visibly incomplete. Not
-        /// called for clients that closed their connection.
+        /// called for clients that closed their connection, and for errors of theirs, such as a body that is too long.
         public var onError: (@Sendable (any Error) -> Void)?
 
-        /// Called after each response, also after those that the server sends itself, with the facts of an access log or a metric.
+        /// Called after each response, also after those that the server sends itself, with the facts of an access log or a metric; not for
+        /// the 431 of a head of HTTP/2 that exceeds the limits.
         public var onResponse: (@Sendable (Record) -> Void)?
 
         #if Tracing

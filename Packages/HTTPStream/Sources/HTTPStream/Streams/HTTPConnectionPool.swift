@@ -18,7 +18,8 @@ internal import FoundationEssentials
 public final class HTTPConnectionPool: Sendable {
     /// The number of connections that are kept, and for how long.
     ///
-    /// HTTP/2 connections, which requests share, are counted apart: one for each origin, and those in use as well.
+    /// HTTP/2 connections, which requests share, are counted apart: one for each origin, and those in use as well. Above ``total``, any idle one
+    /// ends.
     public struct Limits: Sendable, Hashable {
         /// Idle connections to one origin, or to one proxy that takes requests for many.
         public var perOrigin: Int

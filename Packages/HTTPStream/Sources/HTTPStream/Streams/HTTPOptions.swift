@@ -52,8 +52,9 @@ public struct HTTPOptions: Sendable {
     /// of HTTP/1.0, whose login belongs to a connection (NTLM, Negotiate), or that a proxy receives itself; and once the server has demanded it.
     /// With ``HTTPVersions/http2``, such a request fails.
     ///
-    /// A server of HTTP/2 that sends nothing for 30 seconds while a request waits for it, or before a new request, is sent a PING. If it neither
-    /// sends anything nor takes output that had to wait for another 15 seconds, the connection has ended: requests that may be repeated are sent on another one, and the others fail with `ETIMEDOUT`.
+    /// A server of HTTP/2 that sends nothing for 30 seconds while a request waits for it, or before a new request, is sent a PING, and after an
+    /// answered one the next after 5 minutes. If it neither sends anything nor takes output that had to wait for another 15 seconds, the
+    /// connection has ended: requests that may be repeated are sent on another one, and the others fail with `ETIMEDOUT`.
     ///
     /// If the TLS configuration names application protocols, these are offered instead, and the server's choice among them decides.
     public var versions = HTTPVersions.http1
@@ -114,6 +115,7 @@ public struct HTTPOptions: Sendable {
     /// The time limit of the wait for the response head, restarted whenever more of the request has been sent. Default nil: no limit;
     /// that of a session: 75 s.
     ///
+    /// It also restarts on another connection, and when requests that wait for the same connection of HTTP/2 before this one are sent.
     /// Time in which the stream of the request's body has no bytes does not count. Interim responses do not restart the limit. Connecting
     /// has its own limit, `StreamProperty.openTimeout`.
     public var responseTimeout: Duration?
