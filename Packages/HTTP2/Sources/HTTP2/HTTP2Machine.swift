@@ -187,6 +187,9 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
     /// Whether so much output waits that the driver should write some of it before it reads again. See ``HTTP2Limits/maximumOutput``.
     public var isOutputFull: Bool { connection.isOutputFull }
 
+    /// Whether data of a stream has arrived that the program has not read.
+    public func hasUnread(_ stream: StreamID) -> Bool { connection.hasUnread(stream) }
+
     /// The number of streams that are not closed by both sides.
     public var openStreams: Int { connection.openCount }
 

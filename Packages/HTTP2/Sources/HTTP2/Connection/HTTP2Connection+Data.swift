@@ -150,6 +150,9 @@ extension HTTP2Connection {
         return .blocked
     }
 
+    /// See ``HTTP2Machine/hasUnread(_:)``.
+    func hasUnread(_ id: StreamID) -> Bool { streams.index(of: id).map { streams[$0].body.count > 0 } ?? false }
+
     /// Accounts bytes of a stream that were read, or that carry nothing, in both windows.
     ///
     /// Credit comes from here, from ``discardUnread(_:)``, and from ``beginData(_:)`` for frames that no stream receives.

@@ -128,7 +128,7 @@ extension HTTP2ClientCore {
         _ request: HTTP2Request, endsHere: Bool, as stream: HTTP2ClientStream, now: Moment
     ) throws(HTTP2LinkFailure) {
         try requireOpen()
-        stream.queuedAt = now
+        stream.progress = .waiting(since: now)
         let element = HTTP2RequestQueue.Element(request: request, endsHere: endsHere, stream: stream)
         if request.connectProtocol != nil, acceptsConnectProtocol == nil {
             unsettled.append(element)
@@ -141,11 +141,14 @@ extension HTTP2ClientCore {
 
     /// Whether the request has been sent.
     func hasSent(_ stream: HTTP2ClientStream) throws(HTTP2LinkFailure) -> Bool {
-        if let refusal = stream.refusal { throw .protocolError(refusal) }
-        if stream.identifier != nil { return true }
-        // A request that waits continues on another connection.
-        try requireOpen()
-        return false
+        switch stream.progress {
+        case .refused(let error): throw .protocolError(error)
+        case .sent: return true
+        case .unsent, .waiting:
+            // A request that waits continues on another connection.
+            try requireOpen()
+            return false
+        }
     }
 
     private func requireOpen() throws(HTTP2LinkFailure) {
@@ -170,15 +173,16 @@ extension HTTP2ClientCore {
         do throws(HTTP2Error) {
             let identifier = try machine.request(element.request, endsHere: element.endsHere, now: elapsed(now))
             guard let identifier else { return false }
-            stream.identifier = identifier
+            let requested = if case .waiting(let start) = stream.progress { start } else { now }
+            stream.progress = .sent(
+                .init(
+                    identifier: identifier, requested: requested, start: now, others: streams.count,
+                    headEnd: written + machine.outputCount))
             stream.isRequestEnded = element.endsHere
-            stream.start = now
-            stream.others = streams.count
-            stream.headEnd = written + machine.outputCount
             streams[identifier] = stream
             sentCount += 1
         } catch {
-            stream.refusal = error
+            stream.progress = .refused(error)
         }
         return true
     }
@@ -220,10 +224,7 @@ extension HTTP2ClientCore {
         guard let identifier = stream.identifier else { throw .unavailable }
         do throws(HTTP2Error) {
             let outcome = try machine.read(identifier, into: &target, now: elapsed(now))
-            // A further read tells whether there is more: bytes are reported only if a read would return some.
-            var nothing = target._mutatingExtracting(0..<0)
-            let next = try machine.read(identifier, into: &nothing, now: elapsed(now))
-            if case .bytes = next { stream.isReadable = true } else { stream.isReadable = false }
+            stream.isReadable = machine.hasUnread(identifier)
             return outcome
         } catch {
             throw .protocolError(error)
@@ -232,16 +233,14 @@ extension HTTP2ClientCore {
 
     /// Ends the use of a stream. What the server still sends on it is dropped.
     mutating func close(_ stream: HTTP2ClientStream, now: Moment) {
-        guard let identifier = stream.identifier else {
+        guard let opening = stream.opening else {
             queue.remove(stream)
             unsettled.remove(stream)
             return
         }
-        guard streams.removeValue(forKey: identifier) != nil else { return }
-        machine.close(identifier, now: elapsed(now))
-        if let start = stream.start, !stream.hasEnded, lastInput < start, start + silenceTimeout <= now {
-            drain(now: now)
-        }
+        guard streams.removeValue(forKey: opening.identifier) != nil else { return }
+        machine.close(opening.identifier, now: elapsed(now))
+        if !stream.hasEnded, lastInput < opening.start, opening.start + silenceTimeout <= now { drain(now: now) }
     }
 }
 
@@ -300,7 +299,7 @@ extension HTTP2ClientCore {
             let written = written
             change(identifier) { stream in
                 // A head that has not left this side cannot have been processed.
-                if written < stream.headEnd { failure.processing = .notProcessed }
+                if let opening = stream.opening, written < opening.headEnd { failure.processing = .notProcessed }
                 stream.failure = failure
             }
         case .sendingStopped(let identifier, _): change(identifier) { $0.isSendingStopped = true }

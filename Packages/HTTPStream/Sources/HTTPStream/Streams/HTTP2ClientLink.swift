@@ -127,10 +127,10 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     /// Where a request was sent; nil before it was.
     func place(of stream: HTTP2ClientStream) -> StreamPlace? {
         withStream(stream) { [number] stream in
-            guard let id = stream.identifier, let start = stream.queuedAt, let opened = stream.start else { return nil }
+            guard let opening = stream.opening else { return nil }
             return StreamPlace(
-                stream: Int(id.rawValue), connection: number, others: stream.others, start: start,
-                time: start.duration(to: opened))
+                stream: Int(opening.identifier.rawValue), connection: number, others: opening.others,
+                start: opening.requested, time: opening.requested.duration(to: opening.start))
         }
     }
 }

@@ -10,18 +10,7 @@ final class HTTP2ClientStream: @unchecked Sendable {
     let point: WaitPoint
     /// The place in the queue; nil outside of it.
     var ticket: Int?
-    /// Nil until the server allows another stream.
-    var identifier: StreamID?
-    /// Why HTTP/2 cannot carry the request.
-    var refusal: HTTP2Error?
-    /// When the request was ready to be sent.
-    var queuedAt: Moment?
-    /// The number of other streams when this one was opened.
-    var others = 0
-    /// When the request was sent.
-    var start: Moment?
-    /// The position behind the head of the request in all that the connection writes.
-    var headEnd = 0
+    var progress = Progress.unsent
     /// The heads that the load has not taken, the interim ones first.
     var heads: [HTTPResponse] = []
     var trailers = HTTPFields()
@@ -37,6 +26,36 @@ final class HTTP2ClientStream: @unchecked Sendable {
     var isSendingStopped = false
     /// Whether bytes were not taken, and the point has not been signalled since.
     var isFull = false
+
+    /// How far the request has come.
+    enum Progress {
+        /// The connection does not have it.
+        case unsent
+        /// It waits until the server allows another stream, since that instant.
+        case waiting(since: Moment)
+        /// HTTP/2 cannot carry it.
+        case refused(HTTP2Error)
+        /// Its head has been sent.
+        case sent(Opening)
+    }
+
+    /// How the stream was opened.
+    struct Opening {
+        let identifier: StreamID
+        /// When the request was ready to be sent.
+        let requested: Moment
+        /// When it was sent.
+        let start: Moment
+        /// The number of other streams then.
+        let others: Int
+        /// The position behind the head of the request in all that the connection writes.
+        let headEnd: Int
+    }
+
+    var opening: Opening? { if case .sent(let opening) = progress { opening } else { nil } }
+
+    /// Nil until the request has been sent.
+    var identifier: StreamID? { opening?.identifier }
 
     /// What a request that is being sent has to look at.
     enum Arrival {

@@ -27,7 +27,6 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     private let link: HTTP2ClientLink
     private let stream: HTTP2ClientStream
     private let request: HTTPRequest
-    private let method: HTTPMethod
     /// Whether the stream is to carry another protocol.
     private let opensTunnel: Bool
     private let limits: HTTPLimits
@@ -52,7 +51,6 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
         self.connection = connection
         self.link = link
         self.limits = limits
-        self.method = method
         opensTunnel = connectProtocol != nil
         stream = HTTP2ClientStream(waitingAt: HTTP2StreamPoint(link, isTunnel: opensTunnel))
         // The rules of the fields are written once, for the bytes of HTTP/1.1.
@@ -297,7 +295,7 @@ extension HTTP2Exchange {
             repetition = failure.code == .refusedStream ? .afterPause : .again
         } else if case .connection = failure.cause, connection?.isReused == true || link.hasAnswered,
             !messages.hasBegunResponse,
-            method.isIdempotent
+            request.method.isIdempotent
         {
             // The server may have closed the connection while it was idle.
             repetition = .again
