@@ -119,6 +119,12 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
         changeCore(endingWaitsAt: stream.point) { $0.close(stream, now: .now) }
     }
 
+    /// The error for the end of a stream: that of the connection, if this has ended it.
+    func error(of failure: HTTP2StreamFailure) -> StreamError {
+        if case .connection = failure.cause, let lost = error, lost != .closed { return lost }
+        return .http2(failure)
+    }
+
     /// Reads what is known of a stream.
     func withStream<Result: Sendable>(_ stream: HTTP2ClientStream, _ body: (HTTP2ClientStream) -> Result) -> Result {
         withCore { _ in body(stream) }
@@ -185,10 +191,7 @@ struct HTTP2ClientTunnelEnd: HTTP2TunnelEnd {
 
     func close() { link.close(stream) }
 
-    func error(_ failure: HTTP2StreamFailure) -> StreamError {
-        if case .connection = failure.cause, let lost = link.error, lost != .closed { return lost }
-        return .http2(failure)
-    }
+    func error(_ failure: HTTP2StreamFailure) -> StreamError { link.error(of: failure) }
 
     private func error(_ failure: HTTP2LinkFailure) -> StreamError {
         switch failure {

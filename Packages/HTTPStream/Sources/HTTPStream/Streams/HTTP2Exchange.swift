@@ -283,26 +283,23 @@ extension HTTP2Exchange {
 
     /// The failure of the stream, which tells whether the request may be repeated.
     private func failure(_ failure: HTTP2StreamFailure) -> CarrierFailure {
-        var error = StreamError.http2(failure)
-        if case .connection = failure.cause, let lost = link.error, lost != .closed { error = lost }
-        if failure.requiresHTTP11 {
-            repetition = .overHTTP1
-        } else if case .goAway(let goAway) = failure.cause, goAway.code == .noError, goAway.lastStream != .connection,
-            failure.processing == .notProcessed
-        {
-            repetition = .elsewhere
-        } else if failure.processing == .notProcessed {
-            repetition = failure.code == .refusedStream ? .afterPause : .again
-        } else if case .connection = failure.cause, connection?.isReused == true || link.hasAnswered,
-            !messages.hasBegunResponse,
-            request.method.isIdempotent
-        {
-            // The server may have closed the connection while it was idle.
-            repetition = .again
-        } else {
-            return CarrierFailure(error, of: .server)
+        repetition = repetition(after: failure)
+        return CarrierFailure(link.error(of: failure), of: repetition == .none ? .server : .connection)
+    }
+
+    private func repetition(after failure: HTTP2StreamFailure) -> Repetition {
+        if failure.requiresHTTP11 { return .overHTTP1 }
+        if failure.processing == .notProcessed {
+            if case .goAway(let goAway) = failure.cause, goAway.code == .noError, goAway.lastStream != .connection {
+                return .elsewhere
+            }
+            return failure.code == .refusedStream ? .afterPause : .again
         }
-        return CarrierFailure(error, of: .connection)
+        // The server may have closed the connection while it was idle.
+        guard case .connection = failure.cause, connection?.isReused == true || link.hasAnswered,
+            !messages.hasBegunResponse, request.method.isIdempotent
+        else { return .none }
+        return .again
     }
 }
 
