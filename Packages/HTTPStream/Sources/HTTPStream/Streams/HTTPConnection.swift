@@ -9,12 +9,8 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
 
     let pair: StreamPair
     let key: HTTPConnectionKey
-    /// Whether the connection uses TLS to the origin.
-    let isSecure: Bool
     /// The proxy at which the connection ends; nil if it leads to the origin itself.
     let proxy: HTTPProxy?
-    /// Whether there is a ``proxy``, which is large: comparing it with nil would copy it.
-    let endsAtProxy: Bool
     /// Whether the connection has carried a request before, so that the server may have closed it meanwhile.
     @exclusivity(unchecked) var isReused = false
     /// What carries requests.
@@ -35,9 +31,7 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
         self.pair = pair
         self.dial = dial
         self.key = key
-        isSecure = key.origin.isSecure
         self.proxy = proxy
-        endsAtProxy = proxy != nil
         line = .http1(HTTP1Link(pair, isPlain: key.isPlain, limits: limits))
     }
 
@@ -45,13 +39,17 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
     init(sharing link: HTTP2ClientLink, isReused: Bool, proxy: HTTPProxy? = nil) {
         pair = link.pair
         key = link.key
-        isSecure = key.origin.isSecure
         self.proxy = proxy
-        endsAtProxy = proxy != nil
         line = .http2(link)
         dial = nil
         self.isReused = isReused
     }
+
+    /// Whether the connection uses TLS to the origin.
+    var isSecure: Bool { key.origin.isSecure }
+
+    /// Whether there is a ``proxy``, which is large: comparing it with nil would copy it.
+    var endsAtProxy: Bool { if case .none = proxy { false } else { true } }
 
     /// What TLS has agreed on with the origin; nil for another connection. Requires that the connection is open.
     var security: ConnectionSecurity? {
