@@ -73,6 +73,7 @@ import Testing
         let general = try ReachabilityFlags(of: [IPAddress("0.0.0.0")!])
         #expect(general == .reachable || general == [])
         #expect(try ReachabilityFlags(of: [IPAddress("::")!]) == general)
+        #expect(try ReachabilityFlags(of: [IPAddress("::ffff:0.0.0.0")!]) == general)
     }
 
     // Parity: HR-016
@@ -96,7 +97,8 @@ import Testing
         #expect("\(ReachabilityFlags())" == "unreachable")
     }
 
-    @Test(arguments: ["127.0.0.1", "127.8.8.8"])
+    /// An IPv6 socket that accepts IPv4 connections reports mapped addresses.
+    @Test(arguments: ["127.0.0.1", "127.8.8.8", "::ffff:127.0.0.1"])
     func theKernelKnowsThisMachine(address: String) throws {
         let route = try #require(try Route.to(IPAddress(address)!))
         #expect(route.kind == .local && route.interface == "lo")

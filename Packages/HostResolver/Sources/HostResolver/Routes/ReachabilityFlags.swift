@@ -51,7 +51,8 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
     /// Creates the flags of the first reachable address; empty if no address is reachable.
     ///
     /// The unspecified addresses, `0.0.0.0` and `::`, stand for the network in general: they are reachable if there is
-    /// a default route, of either family, over a link that works.
+    /// a default route, of either family, over a link that works. An IPv4-mapped address (`::ffff:a.b.c.d`), in which an IPv6
+    /// socket reports an IPv4 peer, counts as the IPv4 address.
     ///
     /// - Throws: ``ResolverError`` in the domain ``ResolverError/Domain/systemConfiguration`` if the kernel cannot be
     ///   queried.
@@ -62,7 +63,7 @@ public struct ReachabilityFlags: OptionSet, Hashable, Sendable {
         }
         do throws(ResolverError) {
             self = try RouteSocket.withSocket { descriptor throws(ResolverError) in
-                for address in addresses {
+                for address in addresses.map(\.unmapped) {
                     current = address
                     let flags =
                         address.isAny

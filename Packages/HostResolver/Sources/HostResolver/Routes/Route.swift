@@ -53,7 +53,8 @@ public struct Route: Hashable, Sendable {
     /// The interface's name, or its index if the interface no longer exists; nil if the route names none.
     public var interface: String? { interfaceIndex.map(InterfaceZone.name(of:)) }
 
-    /// Queries the kernel for the route to `address`; nil if there is none.
+    /// Queries the kernel for the route to `address`; nil if there is none. That to an IPv4-mapped address is the route to the
+    /// IPv4 address, which the kernel takes for connections.
     ///
     /// - Throws: ``ResolverError/Code-swift.struct/system`` if the kernel cannot be queried.
     public static func to(_ address: IPAddress) throws(ResolverError) -> Route? {
@@ -66,6 +67,7 @@ extension Route {
 
     /// Creates a query for the route to `address`.
     static func query(to address: IPAddress, sequence: UInt32) -> NetlinkMessage {
+        let address = address.unmapped
         var payload = [UInt8](repeating: 0, count: RouteNetlink.routeHeaderSize)
         payload[0] = UInt8(address.octets.count == 4 ? AF_INET : AF_INET6)
         payload[1] = UInt8(address.octets.count * 8)
@@ -117,5 +119,12 @@ extension Route {
     static func metric(of message: NetlinkMessage) -> UInt32 {
         let bytes = message.attributes(after: RouteNetlink.routeHeaderSize)[RouteNetlink.routeMetric]
         return bytes.flatMap { $0.count == 4 ? $0[...].native(UInt32.self, at: 0) : nil } ?? 0
+    }
+}
+
+extension IPAddress {
+    /// The IPv4 address within an IPv4-mapped one, otherwise the address itself.
+    var unmapped: IPAddress {
+        if case .v6(let address) = self, let inner = address.mappedIPv4 { .v4(inner) } else { self }
     }
 }
