@@ -93,10 +93,10 @@ public var kSecReturnRef: NSString { bridge(SecurityC.__kSecReturnRef) }
 /// Key of SecItemCopyMatching: kSecMatchLimitOne, kSecMatchLimitAll, or a number of items (CFNumber) of at least 1.
 public var kSecMatchLimit: NSString { bridge(SecurityC.__kSecMatchLimit) }
 
-/// Limit: the item that matches best, as the object itself. The default.
+/// Limit: the item that matches best, as the object itself, as for the number 1. The default.
 public var kSecMatchLimitOne: NSString { bridge(SecurityC.__kSecMatchLimitOne) }
 
-/// Limit: all items, in an array, the best match first.
+/// Limit: all items, in an array, the best match first, as for a number greater than 1.
 public var kSecMatchLimitAll: NSString { bridge(SecurityC.__kSecMatchLimitAll) }
 
 /// Protocol: FTP.

@@ -139,6 +139,6 @@ struct ItemQuery {
         if CFEqual(value, __kSecMatchLimitAll) { return .max }
         let count = try number(value)
         guard count >= 1 else { throw .parameter }
-        return count
+        return count == 1 ? nil : count
     }
 }

@@ -235,6 +235,13 @@ const char *CFNetworkItemsProgram(void) {
     CHECK(SecItemCopyMatching(any, &result) == noErr && CFGetTypeID(result) == CFArrayGetTypeID() && CFArrayGetCount(result) == 2);
     CHECK(isData(CFArrayGetValueAtIndex(result, 0), "") && isData(CFArrayGetValueAtIndex(result, 1), "1"));
     CFRelease(result);
+    // One item is the object itself, also by its number.
+    int one = 1;
+    CFNumberRef single = CFNumberCreate(NULL, kCFNumberIntType, &one);
+    CFDictionarySetValue(any, kSecMatchLimit, single);
+    CFRelease(single);
+    CHECK(SecItemCopyMatching(any, &result) == noErr && isData(result, ""));
+    CFRelease(result);
     CFDictionarySetValue(any, kSecReturnAttributes, kCFBooleanTrue);
     CFDictionarySetValue(any, kSecReturnRef, kCFBooleanTrue);
     CFDictionarySetValue(any, kSecMatchLimit, port);

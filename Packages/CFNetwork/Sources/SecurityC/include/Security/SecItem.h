@@ -45,9 +45,9 @@ CF_EXPORT const CFStringRef _Nonnull kSecReturnAttributes CF_REFINED_FOR_SWIFT;
 CF_EXPORT const CFStringRef _Nonnull kSecReturnRef CF_REFINED_FOR_SWIFT;
 /// Key of SecItemCopyMatching: kSecMatchLimitOne, kSecMatchLimitAll, or a number of items (CFNumber) of at least 1.
 CF_EXPORT const CFStringRef _Nonnull kSecMatchLimit CF_REFINED_FOR_SWIFT;
-/// Limit: the item that matches best, as the object itself. The default.
+/// Limit: the item that matches best, as the object itself, as for the number 1. The default.
 CF_EXPORT const CFStringRef _Nonnull kSecMatchLimitOne CF_REFINED_FOR_SWIFT;
-/// Limit: all items, in an array, the best match first.
+/// Limit: all items, in an array, the best match first, as for a number greater than 1.
 CF_EXPORT const CFStringRef _Nonnull kSecMatchLimitAll CF_REFINED_FOR_SWIFT;
 
 /// Protocol: FTP.
