@@ -57,14 +57,16 @@ public struct Certificate: Sendable, Hashable {
         content.handle.withPointer { X509_NAME_cmp(X509_get_subject_name($0), X509_get_issuer_name($0)) == 0 }
     }
 
-    /// Reads one certificate from its DER encoding.
+    /// Reads one certificate from its DER encoding, which ``der`` returns again. OpenSSL reads other encodings of BER as well, but not
+    /// every other program does, and the signature is that of DER (RFC 5280 §4.1).
     ///
     /// - Throws: domain ``StreamErrorDomain/ssl``, code ``TLSFailure/badConfiguration``.
     public init(der: [UInt8]) throws(StreamError) {
-        guard let handle = X509Handle(der: der) else {
-            throw StreamError(.badConfiguration, .certificateUnreadable("the given bytes", reason: "expected DER"))
+        if let handle = X509Handle(der: der) {
+            self.init(handle)
+            if self.der == der { return }
         }
-        self.init(handle)
+        throw StreamError(.badConfiguration, .certificateUnreadable("the given bytes", reason: "expected DER"))
     }
 
     /// Reads all certificates in PEM text, in order, or one in DER. A block that cannot be read is skipped (``unreadableBlocks(in:)``).

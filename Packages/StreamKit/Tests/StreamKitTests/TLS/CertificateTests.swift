@@ -104,8 +104,15 @@ import Testing
         for index in der.indices {
             var changed = der
             changed[index] ^= 0x55
-            if let certificate = try? Certificate(der: changed) { #expect(certificate.der.count > 0) }
+            if let certificate = try? Certificate(der: changed) { #expect(certificate.der == changed) }
         }
+    }
+
+    /// BER permits a length with leading zeros, and DER the shortest one only.
+    @Test func anotherEncodingIsRefused() {
+        let der = TestAuthority().issue().certificate.der
+        #expect(der.starts(with: [0x30, 0x82]))
+        #expect(throws: StreamError.self) { try Certificate(der: [0x30, 0x83, 0] + der[2...]) }
     }
 
     @Test func pinsReadAndWrite() throws {
