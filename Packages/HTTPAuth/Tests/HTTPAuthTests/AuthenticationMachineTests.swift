@@ -88,11 +88,28 @@ import Testing
 
         let strict = try Exchange.authentication(challenges, policy: policy)
         let credential = Credential(user: "a", password: "b", for: Exchange.origin.with(realm: "s"))
-        #expect(throws: HTTPAuthError.self) { try strict.apply(to: &request, credential) }
+        let wrongSpace = #expect(throws: HTTPAuthError.self) { try strict.apply(to: &request, credential) }
+        #expect(wrongSpace?.code == .wrongProtectionSpace && wrongSpace?.detail?.hasSuffix("; \(failure)") == true)
         #expect(strict.isValid && strict.space.realm == "d")
         let none = try Exchange.authentication(challenges, policy: policy)
-        #expect(throws: HTTPAuthError(.missingUserName, scheme: "Digest")) { try none.apply(to: &request, nil) }
+        #expect(throws: HTTPAuthError(.missingUserName, scheme: "Digest", detail: "\(failure)")) {
+            try none.apply(to: &request, nil)
+        }
         #expect(none.isValid && none.requiresUserNameAndPassword)
+    }
+
+    /// If several schemes cannot start, the error gives the reason of each.
+    @Test func eachReasonIsNamed() throws {
+        let failures = ["One", "Two"].map { HTTPAuthError(.unavailable, scheme: $0, detail: "test") }
+        var policy = AuthenticationPolicy()
+        policy.methods = failures.map { failure in
+            ScriptedScheme.method(failure.scheme ?? "") { $0.respondFailure = failure }
+        }
+        let authentication = try Exchange.authentication("One, Two", policy: policy)
+        var request = try Exchange.request()
+        let error = #expect(throws: HTTPAuthError.self) { try authentication.apply(to: &request, nil) }
+        #expect(error?.code == .noUsableScheme)
+        #expect(error?.detail == "offered: One, Two; \(failures[0]); \(failures[1])")
     }
 
     /// The server has seen a login with the first scheme: another scheme would be a change in the middle of it.

@@ -211,7 +211,8 @@ struct AuthenticationMachine {
     func objection(to credential: Credential?) -> HTTPAuthError? {
         guard let current else { return nil }
         return objection(
-            to: current.form, of: current.method, in: space, for: credential.map(LoginIdentity.init))
+            to: current.form, of: current.method, in: space, for: credential.map(LoginIdentity.init)
+        ).map(withReasons)
     }
 
     /// Records that the user agreed to use a credential with the current scheme.
@@ -253,12 +254,25 @@ struct AuthenticationMachine {
             if case .skipped(let reason) = offer.outcome { reason } else { nil }
         }
         if let weaker = offers.first(where: { $0.outcome == .weaker }) {
-            return objection(to: weaker, for: nil) ?? HTTPAuthError(.weakerScheme, scheme: weaker.challenge.scheme)
+            return withReasons(
+                objection(to: weaker, for: nil) ?? HTTPAuthError(.weakerScheme, scheme: weaker.challenge.scheme))
         }
         if offers.isEmpty { return parseErrors.first ?? HTTPAuthError(.noChallenge) }
         if reasons.count == 1 { return reasons[0] }
         let names = offers.map(\.challenge.scheme).joined(separator: ", ")
-        return HTTPAuthError(.noUsableScheme, detail: "offered: \(names)")
+        return withReasons(HTTPAuthError(.noUsableScheme, detail: "offered: \(names)"))
+    }
+
+    /// Adds to an error why the schemes before the current one could not be used. Without that, an error of the scheme that takes the place
+    /// of a stronger one would hide what prevented that one: "a user name is required", although only a ticket is missing.
+    private func withReasons(_ error: HTTPAuthError) -> HTTPAuthError {
+        let reasons = offers.compactMap { offer -> String? in
+            if case .skipped(let reason) = offer.outcome { reason.description } else { nil }
+        }
+        guard !reasons.isEmpty else { return error }
+        var error = error
+        error.detail = ([error.detail].compactMap { $0 } + reasons).joined(separator: "; ")
+        return error
     }
 
     private mutating func fail(_ error: HTTPAuthError) -> AuthenticationVerdict {
@@ -335,14 +349,15 @@ struct AuthenticationMachine {
     ) throws(HTTPAuthError) {
         guard let credential else {
             if scheme.traits.requiresUserNameAndPassword {
-                throw HTTPAuthError(.missingUserName, scheme: current?.method.name)
+                throw withReasons(HTTPAuthError(.missingUserName, scheme: current?.method.name))
             }
             return
         }
         guard credential.space == self.space else {
-            throw HTTPAuthError(
-                .wrongProtectionSpace, scheme: current?.method.name,
-                detail: "for \(credential.space), needed for \(self.space)")
+            throw withReasons(
+                HTTPAuthError(
+                    .wrongProtectionSpace, scheme: current?.method.name,
+                    detail: "for \(credential.space), needed for \(self.space)"))
         }
         if let objection = objection(to: credential) { throw objection }
     }
