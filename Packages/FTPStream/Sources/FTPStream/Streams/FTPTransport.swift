@@ -85,7 +85,7 @@ final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
     // MARK: Downloads
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        let attempt = try directly { (conversation, data) throws(StreamError) in
+        let attempt = directly { (conversation, data) throws(StreamError) in
             guard let count = try data.input.tryRead(into: &buffer) else {
                 guard isQuiet(conversation) else { return nil }
                 conversation.waitForData(.reader)
@@ -136,7 +136,7 @@ final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
     // MARK: Uploads
 
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        let attempt = try directly { (_, data) throws(StreamError) in try data.output.tryWrite(bytes).map(Attempt.moved)
+        let attempt = directly { (_, data) throws(StreamError) in try data.output.tryWrite(bytes).map(Attempt.moved)
         }
         if let attempt { return attempt }
         return try upload { (data) throws(StreamError) in try data.output.tryWrite(bytes).map(Attempt.moved) }
@@ -147,7 +147,7 @@ final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
     }
 
     func tryFlush() throws(StreamError) -> Attempt {
-        if let attempt = try directly({ (_, data) throws(StreamError) in try data.output.tryFlush() ? .ended : nil }) {
+        if let attempt = directly({ (_, data) throws(StreamError) in try data.output.tryFlush() ? .ended : nil }) {
             return attempt
         }
         return try upload { (data) throws(StreamError) in try data.output.tryFlush() ? .ended : nil }
@@ -183,26 +183,19 @@ final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
     }
 
     /// Performs `body` on the data connection if the transfer is running, which is so for almost every call and needs no step of
-    /// the conversation. Returns nil where ``transfer(_:)`` decides. An error finishes the transfer.
+    /// the conversation. Returns nil where ``transfer(_:)`` decides: `body` returned nil or failed. No error is lost, since a stream that
+    /// has failed throws its error at each further call, and ``transfer(_:)`` makes the next one.
     private func directly(
         _ body: (inout FTPConversation, StreamPair) throws(StreamError) -> Attempt?
-    ) throws(StreamError) -> Attempt? {
-        var failure: StreamError?
-        let attempt = state.withLock { state -> Attempt? in
+    ) -> Attempt? {
+        state.withLock { state in
             guard let data = state.conversation?.undisturbedData else { return nil }
             do throws(StreamError) {
                 return try body(&state.conversation!, data)
             } catch {
-                failure = error
                 return nil
             }
         }
-        guard let failure else { return attempt }
-        _ = try step { (conversation) throws(StreamError) in
-            try conversation.finishTransfer(failure)
-            return Attempt.ended
-        }
-        return nil
     }
 
     /// Performs `body` on the data connection when it is open. `body` returns nil if it has finished the transfer; an error
