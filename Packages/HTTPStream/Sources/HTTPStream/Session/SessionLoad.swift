@@ -272,6 +272,7 @@ struct SessionLoad: ~Copyable {
             return true
         case .refused, .otherRealm, .failed:
             var failure: HTTPAuthError?
+            var objection: HTTPAuthError?
             if let entry, verdict != .otherRealm {
                 failure = verdict == .refused ? HTTPAuthError(.credentialRefused) : entry.authentication.error
                 failure = entry.authentication.error ?? failure
@@ -286,7 +287,7 @@ struct SessionLoad: ~Copyable {
                     isNamed: proxy?.isNamed ?? fetch.isAtNamedOrigin),
                 authentication.isValid,
                 let next = try await self.entry(
-                    for: authentication, of: response, after: failure, besides: entry, from: proxy)
+                    for: authentication, of: response, after: failure, besides: entry, from: proxy, &objection)
             else {
                 LoginEvent.log(.unanswered, at: endpoint, by: nil, attempt.stream)
                 return false
@@ -309,11 +310,12 @@ struct SessionLoad: ~Copyable {
         proxyEntries.removeAll { $0 === known }
         if originEntry === known { originEntry = nil }
         try count(known.endpoint)
+        var objection: HTTPAuthError?
         guard isOther || error.asksForOtherCredentials, authentication.isValid,
             let next = try await entry(
                 for: authentication, of: known.challenge, after: isOther ? nil : error, besides: known,
-                from: proxies[known.endpoint])
-        else { throw .authentication(error) }
+                from: proxies[known.endpoint], &objection)
+        else { throw .authentication(objection ?? error) }
         use(next)
     }
 
@@ -407,9 +409,12 @@ extension SessionLoad {
 
     /// Returns a login that is known, stored or prompted for. One load at a time for each protection space: a login that another load
     /// has just made is used, and the user is asked only once. Nil also for a load within the prompt for this space.
+    ///
+    /// - Parameter objection: receives the reason why a credential that was found may not be used unless the user agrees to a weaker login
+    ///   than before.
     private mutating func entry(
         for authentication: HTTPAuthentication, of challenge: HTTPResponse, after failure: HTTPAuthError?,
-        besides old: KnownAuthentication?, from proxy: HTTPProxy?
+        besides old: KnownAuthentication?, from proxy: HTTPProxy?, _ objection: inout HTTPAuthError?
     ) async throws(StreamError) -> KnownAuthentication? {
         let prompt = RunningClosure(of: session, for: authentication.space)
         guard let wait = prompt.beginWait() else { return nil }
@@ -428,8 +433,6 @@ extension SessionLoad {
         let policy = session.configuration.policy(for: authentication.peer.role)
         let pool = session.configuration.options.pool
         let entry: KnownAuthentication
-        // The reason why a credential may not be used unless the user agrees to a weaker login than before.
-        var objection: HTTPAuthError?
         if !authentication.requiresUserNameAndPassword {
             entry = KnownAuthentication(
                 authentication, of: challenge, policy, nil, isStored: true, saves: false, pool: pool)

@@ -191,6 +191,45 @@ import Testing
         #expect(asked.allSatisfy { $0.downgrade?.code == .weakerScheme })
     }
 
+    /// A session with Negotiate, for no server, and the schemes that may follow it.
+    private static func sessionWithoutTickets() -> HTTPSession {
+        session { configuration in
+            var options = NegotiateOptions()
+            options.hosts = .list([])
+            configuration.policy.methods = [.negotiate(options), .ntlm, .digest, .basic]
+        }
+    }
+
+    private static let asksForTicket = "HTTP/1.1 401 No\r\nWWW-Authenticate: Negotiate\r\nContent-Length: 2\r\n"
+
+    @Test("the error of a scheme that follows Negotiate, but has no user, says why Negotiate was not used")
+    func nothingFollowsNegotiate() async throws {
+        let server = try TurnServer([Self.asksForTicket + "WWW-Authenticate: NTLM\r\n\r\nno"])
+        let error = await #expect(throws: StreamError.self) {
+            try await Self.load(Self.sessionWithoutTickets(), "http://127.0.0.1:\(server.port)/")
+        }
+        let cause = error?.underlying as? HTTPAuthError
+        #expect(cause?.code == .missingUserName && cause?.scheme == "NTLM")
+        #expect(cause?.detail?.hasPrefix("Negotiate: ") == true, "\(String(describing: error))")
+    }
+
+    @Test("a login that may not follow Negotiate, because it is weaker than before, is not called missing")
+    func nothingAsStrongFollowsNegotiate() async throws {
+        let server = try TurnServer([
+            "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest realm=q, nonce=n, domain=\"/a\"\r\nContent-Length: 2\r\n\r\nno",
+            Self.ok,
+            Self.asksForTicket + "WWW-Authenticate: Basic realm=r\r\n\r\nno",
+        ])
+        let session = Self.sessionWithoutTickets()
+        let url = "http://joe:pw@127.0.0.1:\(server.port)/"
+        #expect(try await Self.load(session, url + "a") == .ok)
+        let error = await #expect(throws: StreamError.self) { try await Self.load(session, url + "b") }
+        #expect(server.requests.map { $0.contains("Authorization: ") } == [false, true, false])
+        let cause = error?.underlying as? HTTPAuthError
+        #expect(cause?.code == .weakerScheme && cause?.scheme == "Basic")
+        #expect(cause?.detail?.contains("; Negotiate: ") == true, "\(String(describing: error))")
+    }
+
     @Test("another origin gets neither the URL's login nor what a store has for named servers")
     func redirects() async throws {
         for (login, store) in [("joe:pw@", []), ("", [NamedPlaces()])] as [(String, [NamedPlaces])] {
