@@ -30,7 +30,7 @@ struct HTTP2ClientCore: HTTP2Core, ~Copyable {
     /// The number of bytes written.
     private var written = 0
     /// When the server sent something last.
-    private var lastInput: Moment
+    private(set) var lastInput: Moment
     let lastWriteTimeout = Duration.seconds(1)
     /// Whether the server has answered a request.
     private(set) var hasAnswered = false

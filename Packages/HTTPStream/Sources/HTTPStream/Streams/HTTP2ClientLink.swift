@@ -85,6 +85,9 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     /// Whether the server accepts requests for other protocols (RFC 8441 §3); nil before its SETTINGS.
     var acceptsConnectProtocol: Bool? { withCore { $0.acceptsConnectProtocol } }
 
+    /// When the server sent something last.
+    var lastInput: Moment { withCore { $0.lastInput } }
+
     /// The number of requests sent so far.
     var sentCount: Int { withCore { $0.sentCount } }
 

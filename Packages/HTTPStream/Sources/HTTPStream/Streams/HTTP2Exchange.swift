@@ -338,7 +338,7 @@ extension HTTP2Exchange {
     var bodyBytesSent: Int64 { messages.sender.bodyBytesSent }
     var hasBegunRequestBody: Bool { !messages.isHeld && bytesSent > 0 }
     var hasReceived: Bool { messages.hasBegunResponse }
-    var lastRead: Moment { .now }
+    var lastRead: Moment { link.lastInput }
 
     var endsByItself: Bool { true }
     var isDecoding: Bool { messages.body.isCoded }
