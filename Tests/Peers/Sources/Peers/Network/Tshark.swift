@@ -37,7 +37,10 @@ public final class Tshark: Peer {
             let options = ["-i", interface, "-f", filter, "-l", "-n", "-T", "fields", "-e", "frame.number"]
             return PeerProcess.Launch(
                 arguments: options + fields.flatMap { ["-e", $0] } + ["-E", "separator=|", "-E", "aggregator=;"],
-                environment: ["TMPDIR": scratch.path], sockets: [], announcement: "Capture started.")
+                // Since version 4.4, the announcement is no message for the user.
+                environment: [
+                    "TMPDIR": scratch.path, "WIRESHARK_LOG_DOMAINS": "Main", "WIRESHARK_LOG_LEVEL": "info",
+                ], sockets: [], announcement: "Capture started.")
         }
     }
 

@@ -5,7 +5,8 @@
 /// try proxy.start()
 /// ```
 ///
-/// Without a user it requires no login. It resolves names itself, and closes connections of SOCKS 4 clients.
+/// Without a user it requires no login. It resolves names itself, and closes connections of SOCKS 4 clients. It connects to the loopback
+/// addresses of IPv4 only, where the other servers of the tests listen.
 public final class Microsocks: Peer {
     /// `microsocks`.
     public static let program = Program("microsocks")
@@ -25,8 +26,9 @@ public final class Microsocks: Peer {
     public func start() throws(PeerError) {
         try process.start(Self.program, ports: 1) { _, ports throws(PeerError) in
             let credentials = user.map { ["-u", $0, "-P", password] } ?? []
+            // It tries one address of a name: where "localhost" is ::1 as well, only that one unless it is bound to an address of IPv4.
             return PeerProcess.Launch(
-                arguments: ["-i", "127.0.0.1", "-p", "\(ports[0])"] + credentials,
+                arguments: ["-i", "127.0.0.1", "-p", "\(ports[0])", "-b", "127.0.0.1"] + credentials,
                 sockets: ListeningSocket.tcp(ports[0]))
         }
     }
