@@ -53,6 +53,51 @@ public final class NegotiateAcceptor: Peer {
         "\(tls ? "https" : "http")://localhost:\(tls ? process.ports.last ?? 0 : port)\(path)"
     }
 
+    /// Whether the system's GSSAPI signs the list of mechanisms when it accepts NTLM within Negotiate, so that its own client finishes the
+    /// login. That of Debian 13 (Kerberos 1.21) sends no signature, and its own client calls the end of the exchange invalid.
+    public static func signsNTLM() async throws(PeerError) -> Bool {
+        let result = try await Command(program, ["-c", loginWithItself]).run()
+        switch result.text {
+        case "signed\n": return true
+        case "not signed\n": return false
+        default: throw PeerError(.exited, "the login of GSSAPI with itself failed", log: result.errors + result.text)
+        }
+    }
+
+    private static let loginWithItself = #"""
+        import os, tempfile
+        import gssapi
+        from gssapi.raw import set_neg_mechs
+
+        SPNEGO = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
+        NTLM = gssapi.OID.from_int_seq("1.3.6.1.4.1.311.2.2.10")
+        with tempfile.NamedTemporaryFile("w") as users:
+            users.write("PEERS:alice:open sesame\n")
+            users.flush()
+            os.environ.update(NTLM_USER_FILE=users.name, LM_COMPAT_LEVEL="5")
+            name = gssapi.Name("PEERS\\alice", gssapi.NameType.user)
+            user = gssapi.raw.acquire_cred_with_password(name, b"open sesame", mechs=[SPNEGO], usage="initiate").creds
+            set_neg_mechs(user, [NTLM])
+            credential = gssapi.Credentials(usage="accept", mechs=[NTLM, SPNEGO])
+            set_neg_mechs(credential, [NTLM])
+            target = gssapi.Name("HTTP@localhost", gssapi.NameType.hostbased_service)
+            client = gssapi.SecurityContext(name=target, creds=gssapi.Credentials(user), mech=SPNEGO, usage="initiate",
+                                            flags=[gssapi.RequirementFlag.integrity])
+            server = gssapi.SecurityContext(creds=credential, usage="accept")
+            token = client.step()
+            while not server.complete:
+                token = server.step(token)
+                try:
+                    token = client.step(token)
+                    # A step that fails and has a token to say so raises its error here.
+                    is_signed = client.complete
+                except gssapi.exceptions.GSSError:
+                    if not server.complete:
+                        raise
+                    is_signed = False
+            print("signed" if is_signed else "not signed")
+        """#
+
     private static let script = #"""
         import base64, hashlib, socketserver, ssl, sys, threading
         from http.server import BaseHTTPRequestHandler
