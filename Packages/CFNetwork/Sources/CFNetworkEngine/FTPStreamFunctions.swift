@@ -46,7 +46,18 @@ package func __CFFTPCreateParsedResourceListing(
     let bytes = RawSpan(_unsafeStart: buffer, byteCount: bufferLength)
     do throws(ListingError) {
         let step = try parser.parse(bytes)
-        if let entry = step.entry { parsed?.pointee = entry.dictionary }
+        var entry = step.entry
+        var used = step.consumed
+        // If the line can be read in two ways, those after it show which one is right.
+        while entry == nil, parser.holdsEntries {
+            guard let next = try? parser.parse(bytes.extracting(droppingFirst: used)), next.consumed > 0 else {
+                entry = try parser.finish(bytes.extracting(first: 0)).first
+                break
+            }
+            entry = next.entry
+            used += next.consumed
+        }
+        if let entry { parsed?.pointee = entry.dictionary }
         return step.consumed
     } catch {
         return -1

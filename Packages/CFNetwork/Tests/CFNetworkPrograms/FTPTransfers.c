@@ -311,6 +311,15 @@ const char *CFNetworkListingProgram(void) {
     CFRelease(entry);
     CHECK(CFFTPCreateParsedResourceListing(NULL, bytes, length, NULL) == length);
     CHECK(CFFTPCreateParsedResourceListing(NULL, bytes, 0, &entry) == 0 && entry == NULL);
+    // A number after a time is the year or belongs to the name: the lines behind it decide, or a guess.
+    static const char budget[] = "-rw-r--r-- 1 u g 12 Jun 28 19:50 2023 Budget.xls\r\n-rw-r--r-- 1 u g 12 Mar  4  2019 a\r\n";
+    CFIndex first = strchr(budget, '\n') + 1 - budget;
+    CHECK(CFFTPCreateParsedResourceListing(NULL, (const UInt8 *)budget, sizeof budget - 1, &entry) == first && entry != NULL);
+    CHECK(isText(entry, kCFFTPResourceName, CFSTR("2023 Budget.xls")));
+    CFRelease(entry);
+    CHECK(CFFTPCreateParsedResourceListing(NULL, (const UInt8 *)budget, first, &entry) == first && entry != NULL);
+    CHECK(isText(entry, kCFFTPResourceName, CFSTR("Budget.xls")));
+    CFRelease(entry);
     static UInt8 endless[20000];
     memset(endless, 'x', sizeof endless);
     CHECK(CFFTPCreateParsedResourceListing(NULL, endless, sizeof endless, &entry) == -1 && entry == NULL);

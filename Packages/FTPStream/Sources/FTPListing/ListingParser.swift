@@ -8,10 +8,12 @@
 ///     if let entry = step.entry { print(entry.name) }
 ///     buffer.removeFirst(step.consumed)
 /// }
-/// if let last = try parser.finish(buffer.span.bytes) { print(last.name) }
+/// for entry in try parser.finish(buffer.span.bytes) { print(entry.name) }
 /// ```
 ///
-/// The format of each line is detected separately, so that listings with mixed formats can be parsed. The parser does no I/O. The
+/// The format of each line is detected separately, so that listings with mixed formats can be parsed. Entries are returned in their
+/// order. If a line can be read in two ways, its entry and those after it are returned when later lines, or the end, have shown which one
+/// is right: with a later step, or by ``finish(_:)``. The parser does no I/O. The
 /// input is not trusted: any bytes result in entries, headings, ``unread`` lines or a ``ListingError``.
 ///
 /// Replaces `CFFTPCreateParsedResourceListing`, which loses a last line without a line end; ``finish(_:)`` parses it.
@@ -21,20 +23,21 @@ public struct ListingParser: Sendable {
         /// The number of bytes used: those of one line and its end. 0 if there is no complete line.
         public let consumed: Int
 
-        /// The entry; nil if the line is a heading, a total or blank, if its entry continues on the next line, or if it could not be
-        /// read (``ListingParser/unread``).
+        /// The next entry: that of the line, unless earlier ones are still to be returned. Nil if the line is a heading, a total or
+        /// blank, if its entry continues on the next line or is held, or if it could not be read (``ListingParser/unread``).
         public let entry: ListingEntry?
     }
 
     /// The options of the parser.
     public let options: ListingOptions
 
-    /// The lines that could not be read so far; complete after ``finish(_:)``.
+    /// The lines that could not be read so far, or only by a guess; complete after ``finish(_:)``.
     ///
-    /// The listing may have an entry for each of them. Compare a folder with the listing only if there are none.
+    /// The listing may have another entry for each of them. Compare a folder with the listing only if there are none.
     public private(set) var unread = UnreadLines()
 
     private var years: YearInference
+    private var held = HeldEntries()
     private var line = ListingLine()
     /// A long name in a VMS listing, which is alone on its line; the next line has the other fields.
     private var pendingName: [UInt8] = []
@@ -61,17 +64,19 @@ public struct ListingParser: Sendable {
             if end > limit { throw .lineTooLong(limit: options.lineLimit) }
         }
         if end == count { return Step(consumed: 0, entry: nil) }
-        return Step(consumed: end + 1, entry: try read(bytes.extracting(..<end)))
+        return Step(consumed: end + 1, entry: inOrder(try read(bytes.extracting(..<end))))
     }
 
-    /// Parses the last line if it has no line end.
+    /// Parses the last line if it has no line end, and returns the entries that no step has returned.
     ///
     /// - Parameter rest: the bytes that ``parse(_:)`` has not used.
-    /// - Returns: The entry; nil if there is no line, or it is not an entry.
+    /// - Returns: The entries; usually none or one.
     /// - Throws: ``ListingError/lineTooLong(limit:)``.
-    public mutating func finish(_ rest: RawSpan) throws(ListingError) -> ListingEntry? {
+    public mutating func finish(_ rest: RawSpan) throws(ListingError) -> [ListingEntry] {
         defer { giveUpPendingName() }
-        return rest.byteCount == 0 ? nil : try read(rest)
+        let last = rest.byteCount == 0 ? nil : inOrder(try read(rest))
+        settle()
+        return (last.map { [$0] } ?? []) + held.all()
     }
 
     /// Returns the entries of a complete listing. To learn of lines that could not be read, use a parser.
@@ -90,8 +95,43 @@ public struct ListingParser: Sendable {
             if step.consumed == 0 { break }
             offset += step.consumed
         }
-        if let last = try parser.finish(bytes.extracting(droppingFirst: offset)) { entries.append(last) }
+        entries += try parser.finish(bytes.extracting(droppingFirst: offset))
         return entries
+    }
+
+    /// Whether entries are held until later lines decide how they are read.
+    @_spi(Packages) public var holdsEntries: Bool { !held.isEmpty }
+
+    /// Returns the next entry, after the line of `entry` was read.
+    private mutating func inOrder(_ entry: ListingEntry?) -> ListingEntry? {
+        defer { years.sign = .none }
+        switch years.sign {
+        case .names:
+            // Entries that were returned before may be wrong.
+            if held.decision == .years { unread.guess(line.bytes) }
+            if held.decision != .names { held.showNames() }
+            years.followTimes = false
+        case .number(let isLikely, let isOld):
+            if let entry, held.decision == .undecided {
+                years.followTimes = true
+                let dated = parse(as: entry.format) ?? entry
+                years.followTimes = false
+                held.add(named: entry, dated: dated, line.bytes, isLikely: isLikely, isOld: isOld)
+                if held.isFull { settle() }
+                return held.next()
+            }
+            if held.isGuess { unread.guess(line.bytes) }
+        case .none: break
+        }
+        if held.isEmpty { return entry }
+        if let entry { held.add(entry) }
+        if held.isFull { settle() }
+        return held.next()
+    }
+
+    private mutating func settle() {
+        for line in held.decide() { unread.guess(line) }
+        years.followTimes = held.decision == .years
     }
 
     private mutating func read(_ bytes: RawSpan) throws(ListingError) -> ListingEntry? {

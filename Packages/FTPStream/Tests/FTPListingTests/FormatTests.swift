@@ -360,7 +360,7 @@ struct FormatTests {
             if let entry = step.entry { entries.append(entry) }
             offset += step.consumed
         }
-        if let last = try parser.finish(bytes.span.bytes.extracting(droppingFirst: offset)) { entries.append(last) }
+        entries += try parser.finish(bytes.span.bytes.extracting(droppingFirst: offset))
         return (entries, parser.unread)
     }
 
@@ -397,21 +397,6 @@ struct FormatTests {
         let entry = try #require(entries.first)
         #expect(unread.isEmpty && entry.kind == .file)
         #expect(entry.size == size && entry.date.map(Self.text) == date && entry.mode == mode)
-    }
-
-    /// The other lines show whether a number after a time is the year or belongs to the name.
-    @Test(arguments: [
-        ("May 28 19:50 2023 a", ["a 2023"]), ("Nov 20 19:50 2026 a", ["2026 a 2026"]),
-        ("Apr 20 19:50 2026 a", ["a 2026"]),
-        ("May 28 19:50 2023 a|Nov 20 19:50 2026 b", ["a 2023", "b 2026"]),
-        ("Nov 20 19:50 notes|May 28 19:50 2023 a", ["notes 2026", "2023 a 2026"]),
-        ("May 20 19:50 2031 a", ["2031 a 2026"]), ("May 20 19:50 2023", ["2023 2026"]),
-        ("May 20 19:50:10 2023 a", ["a 2023"]),
-    ])
-    func aYearAfterTheTime(_ dates: String, _ expected: [String]) throws {
-        let listing = dates.split(separator: "|").map { "-rw-r--r-- 1 a b 5 \($0)\n" }.joined()
-        let (entries, unread) = try parse(listing)
-        #expect(entries.map { "\($0.name) \($0.date?.year ?? 0)" } == expected && unread.isEmpty)
     }
 
     /// Members without statistics are names alone, which need the heading or another member to be recognised.

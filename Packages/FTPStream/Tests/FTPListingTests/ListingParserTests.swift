@@ -70,8 +70,7 @@ struct ListingParserTests {
                     buffer.removeFirst(step.consumed)
                 }
             }
-            let last = try parser.finish(buffer.span.bytes)
-            if let last { entries.append(last) }
+            entries += try parser.finish(buffer.span.bytes)
             #expect(entries == whole)
         }
     }

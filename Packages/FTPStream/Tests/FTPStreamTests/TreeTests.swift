@@ -8,7 +8,7 @@ import Testing
 /// Trees at a server in this process: what is skipped, kept and reported.
 @Suite(.timeLimit(.minutes(5))) struct TreeTests {
     /// A folder that is removed with this object.
-    private final class Folder {
+    final class Folder {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("netkit-tree-\(UUID())").path
 
         init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// A server whose directories have these listings, and whose files have the content "hello".
-    private func client(_ listings: [String: String], file: String = "hello") throws -> (CommandServer, FTPClient) {
+    func client(_ listings: [String: String], file: String = "hello") throws -> (CommandServer, FTPClient) {
         let directory = Locked("")
         let server = try CommandServer { line in
             if line.hasPrefix("CWD ") { directory.withLock { $0 = String(line.dropFirst(4)) } }
@@ -36,11 +36,11 @@ import Testing
         return (server, try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/"))))
     }
 
-    private static func line(_ name: String, size: Int = 5, mode: String = "-rw-r--r--") -> String {
+    static func line(_ name: String, size: Int = 5, mode: String = "-rw-r--r--") -> String {
         "\(mode)   1 ann      staff \(size) Mar  4  2019 \(name)\r\n"
     }
 
-    private func options(_ change: (inout FTPTreeOptions) -> Void) -> FTPTreeOptions {
+    func options(_ change: (inout FTPTreeOptions) -> Void) -> FTPTreeOptions {
         var options = FTPTreeOptions()
         change(&options)
         return options

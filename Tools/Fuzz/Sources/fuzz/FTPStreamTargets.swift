@@ -16,7 +16,7 @@ extension FuzzTarget {
                 if let entry = step.entry { _ = "\(entry)" }
             }
             let line = Array(rest)
-            if let entry = try parser.finish(line.span.bytes) { _ = "\(entry)" }
+            for entry in try parser.finish(line.span.bytes) { _ = "\(entry)" }
         } catch {
             _ = "\(error)"
         }

@@ -213,7 +213,13 @@ final class TreeProgress: Sendable {
 }
 
 extension FTPTreeReport.Skipped {
-    var isUnreadLine: Bool { if case .unreadLine = reason { true } else { false } }
+    /// Whether it is a line of a listing that could not be read, or only by a guess.
+    var isUnreadLine: Bool {
+        switch reason {
+        case .unreadLine, .guessedLine: true
+        case .unsafeName, .notAFile, .tooDeep, .tooMany, .refused, .failed: false
+        }
+    }
 
     /// The reason in words.
     var sentence: String {
@@ -225,6 +231,7 @@ extension FTPTreeReport.Skipped {
         case .refused(let reply): "the server refused it: \(reply.description)"
         case .failed(let reason): reason
         case .unreadLine(let line): "a line of its listing could not be read: \(line)"
+        case .guessedLine(let line): "a line of its listing \(UnreadReport.guess): \(line)"
         }
     }
 }

@@ -92,18 +92,20 @@ extension DateReader {
         var lastField: Int
         /// Whether the fields include a time of day.
         var hasTime: Bool
+        /// What the date shows about the other dates of the listing.
+        var sign = YearInference.Sign.none
     }
 
     /// The date that begins at a field, in any form that `ls` prints.
-    static func listDate(_ line: ListingLine, at field: Int, _ years: inout YearInference) -> Found? {
+    static func listDate(_ line: ListingLine, at field: Int, _ years: YearInference) -> Found? {
         let (first, second) = (line[field], line[field + 1])
         if second.isEmpty { return nil }
         // Numbers are checked first, because the search for a month's name is slow.
         if let day = day(second), let month = MonthNames.month(first) {
-            return timeOrYear(line, at: field + 2, month: month, day: day, &years)
+            return timeOrYear(line, at: field + 2, month: month, day: day, years)
         }
         if let day = day(first), let month = MonthNames.month(second) {
-            return timeOrYear(line, at: field + 2, month: month, day: day, &years)
+            return timeOrYear(line, at: field + 2, month: month, day: day, years)
         }
         guard let clock = time(second) else { return dateWithoutTime(line, at: field) }
         if let triple = triple(first) {
@@ -143,25 +145,29 @@ extension DateReader {
     }
 
     private static func timeOrYear(
-        _ line: ListingLine, at field: Int, month: Int, day: Int, _ years: inout YearInference
+        _ line: ListingLine, at field: Int, month: Int, day: Int, _ years: YearInference
     ) -> Found? {
         let value = line[field]
         if let clock = time(value) {
             let inferred = years.date(month: month, day: day, hour: clock.hour, minute: clock.minute)
+            let withoutYear = Found(date: inferred, lastField: field, hasTime: true, sign: .names)
             // A name follows the year.
-            let year = line.fields.count > field + 2 ? year(line[field + 1]) : nil
-            if let year, clock.second != nil || years.takesYear(year, after: inferred) {
-                return Found(date: date(year, month, day, clock), lastField: field + 1, hasTime: true)
-            }
-            if year == nil { years.noteTimeWithoutYear() }
-            return Found(date: inferred, lastField: field, hasTime: true)
+            guard line.fields.count > field + 2, let year = year(line[field + 1]) else { return withoutYear }
+            let date = date(year, month, day, clock)
+            if clock.second != nil { return Found(date: date, lastField: field + 1, hasTime: true) }
+            // The number that is not the year of a date in the past belongs to the name.
+            guard let date, let sign = years.sign(of: date, or: inferred) else { return withoutYear }
+            return years.followTimes
+                ? Found(date: date, lastField: field + 1, hasTime: true, sign: sign)
+                : Found(date: inferred, lastField: field, hasTime: true, sign: sign)
         }
         guard let year = year(value) else { return nil }
         // VShell: Oct 08, 2002 09:47
         if line[field - 1].last == UInt8(ascii: ","), let clock = time(line[field + 1]) {
             return Found(date: date(year, month, day, clock), lastField: field + 1, hasTime: true)
         }
-        return Found(date: date(year, month, day, nil), lastField: field, hasTime: false)
+        // A server that has the year in place of the time does not have it after the time.
+        return Found(date: date(year, month, day, nil), lastField: field, hasTime: false, sign: .names)
     }
 
     /// `8-JUN-2009`, `18-Mar-02`.

@@ -127,22 +127,35 @@ public struct ListingDate: Sendable, Hashable {
     }
 }
 
-/// Infers the year of a date without one, which `ls` prints for dates in the last twelve months.
-///
-/// A number of four digits after such a date is either its year (`May 28 19:50 2023 notes`, which few servers print) or the beginning
-/// of the name (`2026 report`). The lines before decide: after a time without a year, all numbers belong to names. Otherwise a number
-/// is the year if it is before the inferred one, since files of this half-year are seldom called after an earlier year, or if the
-/// inferred date is older than half a year, since `ls` would not have printed its time; and so are all numbers after it.
+/// Infers the year of a date without one, which `ls` prints for dates in the last twelve months, and tells what a line shows about the
+/// numbers after the times of its listing; see ``HeldEntries``.
 struct YearInference: Sendable {
+    /// What a line shows about the numbers after the times of its listing.
+    enum Sign: Sendable, Equatable {
+        /// Nothing.
+        case none
+        /// They belong to names: the line has a time that no year follows, or the year in place of the time.
+        case names
+        /// A number after its time may be the year or belong to the name.
+        ///
+        /// - Parameters:
+        ///   - isLikely: whether it is probably the year. Files of this half-year are seldom called after an earlier year.
+        ///   - isOld: whether the date without it is so old that `ls` would not have printed the time.
+        case number(isLikely: Bool, isOld: Bool)
+    }
+
+    /// Whether a number that may be either is read as the year.
+    var followTimes = false
+    /// The sign of the line that was read last.
+    var sign = Sign.none
+
     private let latest: Int64
     private let now: Int64
     private let thisYear: Int?
-    /// Whether years follow the times in this listing; nil if no line has shown it yet.
-    private var yearsFollowTimes: Bool?
 
-    /// The greatest age of a date whose time `ls` and the servers that imitate it print, in seconds: half a year, and some days for
-    /// the server's clock.
-    private static let longestAge: Int64 = 190 * 86_400
+    /// The greatest age of a date whose time `ls` and the servers that imitate it print, in seconds: half a year, and a day for the
+    /// server's clock.
+    private static let longestAge: Int64 = 184 * 86_400
 
     init(_ options: ListingOptions) {
         // Clamped so that the sums below cannot overflow.
@@ -168,19 +181,14 @@ struct YearInference: Sendable {
         return nil
     }
 
-    /// Whether a number after a time is the year of the date and not the beginning of the name.
+    /// What a number after a time shows; nil if it is not the year, since the date would be in the future.
     ///
-    /// - Parameter date: the date without that number.
-    mutating func takesYear(_ year: Int, after date: ListingDate?) -> Bool {
-        guard let thisYear, year <= thisYear else { return false }
-        if yearsFollowTimes == nil, let date,
-            year < date.year || date.secondsSince1970() < now - Self.longestAge
-        {
-            yearsFollowTimes = true
-        }
-        return yearsFollowTimes == true
+    /// - Parameters:
+    ///   - date: the date with the number as its year.
+    ///   - inferred: the date without it.
+    func sign(of date: ListingDate, or inferred: ListingDate?) -> Sign? {
+        guard let inferred, date.secondsSince1970() <= latest else { return nil }
+        let isOld = inferred.secondsSince1970() < now - Self.longestAge
+        return .number(isLikely: isOld || date.year < inferred.year, isOld: isOld)
     }
-
-    /// Records that the listing has a time that no year follows.
-    mutating func noteTimeWithoutYear() { yearsFollowTimes = false }
 }

@@ -23,7 +23,7 @@ enum UnixFormat {
     static func parse(
         _ line: ListingLine, columns first: Int, _ kind: ListingKind, _ years: inout YearInference
     ) -> ListingEntry? {
-        guard let (sizeField, found) = findDate(line, from: first, &years), let name = name(line, after: found)
+        guard let (sizeField, found) = findDate(line, from: first, years), let name = name(line, after: found)
         else { return nil }
         var entry = ListingEntry(nameBytes: Array(name), kind: kind, format: .unix)
         entry.date = found.date
@@ -43,11 +43,13 @@ enum UnixFormat {
         }
         setOwners(of: &entry, line, first..<end)
         if kind == .link { splitLink(&entry, size: line[sizeField].number) }
-        return entry.nameBytes[...].isBlank ? nil : entry
+        if entry.nameBytes[...].isBlank { return nil }
+        years.sign = found.sign
+        return entry
     }
 
     private static func findDate(
-        _ line: ListingLine, from first: Int, _ years: inout YearInference
+        _ line: ListingLine, from first: Int, _ years: YearInference
     ) -> (Int, DateReader.Found)? {
         // A size without a space after the group ("ftpadmin153198592") is the second choice; the size is then unknown. A date that
         // does not exist is the last.
@@ -55,7 +57,7 @@ enum UnixFormat {
             for field in first..<max(first, line.fields.count - 2) {
                 let size = line[field]
                 guard let last = size.last, isStrict ? size.number != nil : isDigit(last) || size.roundedSize != nil,
-                    let found = DateReader.listDate(line, at: field + 1, &years), !exists || found.date != nil
+                    let found = DateReader.listDate(line, at: field + 1, years), !exists || found.date != nil
                 else { continue }
                 return (field, found)
             }

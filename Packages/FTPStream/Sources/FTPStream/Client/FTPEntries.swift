@@ -30,10 +30,12 @@ public struct FTPEntries: AsyncSequence, Sendable {
         private var used = 0
         private var hasBegun = false
         private var isAtEnd = false
+        /// The entries that the end of the listing has decided, in reverse.
+        private var last: [ListingEntry] = []
         private var received = 0
         private let byteLimit: Int?
 
-        /// The lines that could not be read so far; each may stand for a further entry.
+        /// The lines that could not be read so far, or only by a guess; each may stand for a further entry.
         public var unread: UnreadLines { parser.unread }
 
         init(_ stream: ReadStream, _ options: ListingOptions, _ byteLimit: Int?) {
@@ -81,9 +83,9 @@ public struct FTPEntries: AsyncSequence, Sendable {
                     isAtEnd = true
                     stream.close()
                     let rest = rest
-                    if let entry = try parser.finish(rest.span.bytes), entry.relation == .inside { return entry }
+                    last = try parser.finish(rest.span.bytes).reversed().filter { $0.relation == .inside }
                 }
-                return nil
+                return last.popLast()
             } catch let error as ListingError {
                 throw end(
                     StreamError(

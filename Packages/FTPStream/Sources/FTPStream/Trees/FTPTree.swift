@@ -76,8 +76,8 @@ public struct FTPTreeOptions: Sendable {
 
     /// Whether to delete what the source does not have, in each directory that the transfer enters. Default false.
     ///
-    /// Nothing is deleted in a directory that could not be listed or whose listing has lines that could not be read, because they may
-    /// stand for any of the files. Links are deleted without being followed.
+    /// Nothing is deleted in a directory that could not be listed or whose listing has lines that could not be read, or only by a guess,
+    /// because they may stand for any of the files. Links are deleted without being followed.
     public var deletes = false
 
     /// Whether a download may create files and folders in the root of the tree whose names begin with a dot. Default false: programs
@@ -129,6 +129,9 @@ public struct FTPTreeReport: Sendable, Hashable {
             case failed(String)
             /// A line of a directory's listing could not be read, so an entry may be missing; with the line as text.
             case unreadLine(String)
+            /// A line of a directory's listing can be read in two ways and was read by a guess, so the name of an entry may be wrong;
+            /// with the line as text.
+            case guessedLine(String)
         }
 
         /// The path on the server for a download, the local path for an upload. If the server refused it or the transfer failed, the
@@ -177,15 +180,16 @@ public struct FTPTreeReport: Sendable, Hashable {
             switch reason {
             case .refused(let reply): .refused(reply.lastLine(upTo: Self.replyLimit))
             case .failed(let text): .failed(Self.shortened(text))
-            case .unsafeName, .notAFile, .tooDeep, .tooMany, .unreadLine: reason
+            case .unsafeName, .notAFile, .tooDeep, .tooMany, .unreadLine, .guessedLine: reason
             }
         skipped.append(Skipped(path: Self.shortened(path), reason: shortReason))
     }
 
-    /// Reports lines of a directory's listing that could not be read.
+    /// Reports lines of a directory's listing that could not be read, or only by a guess.
     mutating func skip(_ directory: FTPPath, _ unread: UnreadLines) {
         for text in unread.texts { skip(directory.description, .unreadLine(text)) }
-        skippedCount += unread.count - unread.texts.count
+        for text in unread.guesses { skip(directory.description, .guessedLine(text)) }
+        skippedCount += unread.count - unread.texts.count + unread.guessCount - unread.guesses.count
     }
 
     private static func shortened(_ path: String) -> String {

@@ -82,8 +82,8 @@ extension CFNetworkGuide {
                 if let entry = step.entry { entries.append(entry) }
                 offset += step.consumed
             }
-            if atEnd, let last = try parser.finish(buffer.span.bytes.extracting(droppingFirst: offset)) {
-                entries.append(last)
+            if atEnd {
+                entries += try parser.finish(buffer.span.bytes.extracting(droppingFirst: offset))
                 offset = buffer.count
             }
             info.leftOver = buffer[offset...]
