@@ -309,8 +309,10 @@ struct FormatTests {
         "Zrwxrwxrwx   1 root other 7 Jan 25 2000 x", "-rw-r--r-- 1 a b 5 May 21 30:00 no such hour",
         "-rw-r--r-- 1 a b 5 Feb 32 2020 no day of any month",
         "-rw-r--r-- 1 a b 5 May 21 2020", "-rw-r--r-- 1 a b 5 May 21 2020  ", "dxrwr-xr-x 2 a b 4096 Aug 24 2001 x",
-        "Type=dir missing-semicolon", "Type=file; ", "Type=file;size=1;name", "type=file;size=5: colon",
-        "type=file; size=3; notes.txt", "Type=file;Size=3; UNIX.mode=0644; notes.txt", "type=file;size=3; size=4;.txt",
+        "Type=file; ", "Type=file;size=1;name", "Type=dir ", "Width=5 no-known-fact",
+        "type=file; size=3; notes.txt", "type=file size=3; notes.txt", "type=file: size=3;notes.txt",
+        "type=file;size=3: modify=20190304000000", "type=OS.unix=slink:/a b",
+        "Type=file;Size=3; UNIX.mode=0644; notes.txt", "type=file;size=3; size=4;.txt",
         "120196.TXT;1           118/126        14-APR-1997 12:45:27 PM  [G,O]    (RWED,,RWED,RE)",
         "AA.;2      152/153        13-FED-1997 08:13:43  [G,O]    (RWED,RWED,RWED,RE)",
         "PEP  422 04/03/24 30:06:29 *STMF  x", "PEP  422 04/03/24 14:06:29 *STMF",
@@ -381,6 +383,25 @@ struct FormatTests {
         let (entries, unread) = try parse(line)
         #expect(entries.map(\.name) == [name] && entries.first?.size == size && unread.isEmpty)
         #expect(entries.first?.date == nil)
+    }
+
+    /// RFC 3659 §7.2: the first space ends the facts. The fact before it, which has no semicolon, is left out.
+    @Test(
+        arguments: [
+            ("type=file;size=5;modify=20191202065119: last.jpg", "last.jpg", .file, 5),
+            ("type=file;size=5;modify=20191202065119 last.jpg", "last.jpg", .file, 5),
+            ("type=file;size=5: a b", "a b", .file, nil), ("type=file;size=5:  a", " a", .file, nil),
+            ("type=file;size=5;modify=20191202065119: a; b.jpg", "a; b.jpg", .file, 5),
+            ("modify=20191202065119: only", "only", .unknown, nil), ("Type=dir no", "no", .unknown, nil),
+            ("type=file;size=5;UNIX.ownername=ann last.jpg", "last.jpg", .file, 5),
+            ("type=file;size=5;UNIX.ownername=Ann Lee;perm=r; whole", "whole", .file, 5),
+            ("type=OS.unix=slink:/a b;size=5; whole", "whole", .link, 5),
+        ] as [(String, String, ListingKind, UInt64?)])
+    func aLastFactWithoutASemicolon(_ line: String, _ name: String, _ kind: ListingKind, _ size: UInt64?) throws {
+        let (entries, unread) = try parse(line)
+        let entry = try #require(entries.first)
+        #expect(entry.name == name && entry.kind == kind && entry.size == size && unread.isEmpty)
+        #expect(entry.date == nil)
     }
 
     /// A fact that cannot be read costs the fact (RFC 3659 §7: facts are independent of each other).

@@ -8,18 +8,13 @@ enum FactsFormat {
     }
 
     static func parse(_ line: ListingLine) -> ListingEntry? {
-        // The first "; " ends the facts. A space within a fact is not allowed by the RFC, but occurs in link targets.
-        let bytes = line.bytes
-        var end = 0
-        while end + 1 < bytes.count, bytes[end] != UInt8(ascii: ";") || bytes[end + 1] != 0x20 { end += 1 }
-        guard end + 2 < bytes.count, !beginsWithFact(bytes[(end + 2)...]) else { return nil }
-        var entry = ListingEntry(nameBytes: Array(bytes[(end + 2)...]), format: .facts)
-        if entry.nameBytes[...].isBlank { return nil }
-        entry.factBytes = Array(bytes[..<end])
+        guard let (facts, name, isWhole) = split(line.bytes), !name.isBlank else { return nil }
+        var entry = ListingEntry(nameBytes: Array(name), format: .facts)
+        entry.factBytes = Array(facts)
         var owner = FirstFact(of: ["unix.ownername", "unix.owner", "unix.uid"])
         var group = FirstFact(of: ["unix.groupname", "unix.group", "unix.gid"])
-        var hasFact = false
-        for fact in Facts(bytes[..<end]) where !fact.name.isEmpty {
+        var hasFact = !isWhole
+        for fact in Facts(facts) where !fact.name.isEmpty {
             hasFact = true
             take(fact, into: &entry)
             owner.take(fact)
@@ -31,15 +26,40 @@ enum FactsFormat {
         return entry
     }
 
-    /// Whether a name begins with a fact: some servers put a space between facts, and a file may have such a name. A line that can be
-    /// read in both ways is not read.
-    private static func beginsWithFact(_ name: ArraySlice<UInt8>) -> Bool {
-        var facts = Facts(name)
-        guard name.contains(UInt8(ascii: ";")), let first = facts.next() else { return false }
+    /// Splits a line into its facts and its name; nil for another line, and for one whose name would begin at an uncertain place.
+    ///
+    /// The first "; " ends the facts. A space within a fact is not allowed by the RFC, but occurs in link targets and names of owners.
+    /// If there is none, or a space before it is within a fact whose value has no spaces, the line must begin with a known fact: the
+    /// first space then ends the facts as the RFC requires, and the one before it, which has no semicolon, is left out.
+    private static func split(
+        _ bytes: [UInt8]
+    ) -> (facts: ArraySlice<UInt8>, name: ArraySlice<UInt8>, isWhole: Bool)? {
+        guard let space = bytes.firstIndex(of: 0x20) else { return nil }
+        let semicolon = UInt8(ascii: ";")
+        let begin = bytes[..<space].lastIndex(of: semicolon) ?? -1
+        var facts = Facts(bytes[(begin + 1)..<space])
+        let last = facts.next()
+        if let end = bytes.indices.dropLast().first(where: { bytes[$0] == semicolon && bytes[$0 + 1] == 0x20 }),
+            space > end || last?.hasNoSpaces != true
+        {
+            let name = bytes[(end + 2)...]
+            // Some servers put a space between facts, and a file may have such a name. A line that can be read in both ways is not read.
+            if name.contains(semicolon), beginsWithFact(name) { return nil }
+            return (bytes[..<end], name, true)
+        }
+        let name = bytes[(space + 1)...]
+        guard beginsWithFact(bytes[...]), !beginsWithFact(name), last?.isLink != true else { return nil }
+        return (bytes[..<max(0, begin)], name, false)
+    }
+
+    /// Whether bytes begin with a fact that is known.
+    private static func beginsWithFact(_ bytes: ArraySlice<UInt8>) -> Bool {
+        var facts = Facts(bytes)
+        guard let name = facts.next()?.name else { return false }
         let known: [StaticString] = [
             "type", "size", "modify", "create", "perm", "unique", "lang", "media-type", "charset",
         ]
-        return known.contains(where: first.name.isWord) || first.name.beginsWithWord("unix.")
+        return known.contains(where: name.isWord) || name.beginsWithWord("unix.")
     }
 
     /// The value of a property that several facts may contain: the first name in the list takes precedence.
@@ -125,6 +145,15 @@ struct Facts: Sequence, IteratorProtocol {
     struct Fact {
         let name: ArraySlice<UInt8>
         let value: ArraySlice<UInt8>
+
+        /// Whether the value is that of a link, which may have its target.
+        var isLink: Bool { name.isWord("type") && value.beginsWithWord("os.") }
+
+        /// Whether the fact is one whose value never has spaces, also at servers that put them into others.
+        var hasNoSpaces: Bool {
+            let names: [StaticString] = ["size", "modify", "create", "perm", "unix.mode"]
+            return names.contains(where: name.isWord) || name.isWord("type") && !isLink
+        }
     }
 
     private var scan: FieldScanner
