@@ -73,6 +73,8 @@ struct FTPReplyTests {
     @Test(
         arguments: [
             ("213 20240229120000", 1_709_208_000), ("213  20240229120000.123 ", 1_709_208_000),
+            ("213 20240229120000 a file.txt", 1_709_208_000), ("213 202402291200", nil),
+            ("213 a.txt 20240229120000", nil),
             ("213 20230229120000", nil), ("213 2024-02-29", nil), ("213 ", nil),
             ("213 20240229120000; modify=20250101000000", nil),
         ] as [(String, Int64?)])
@@ -84,6 +86,7 @@ struct FTPReplyTests {
             #expect(date.secondsSince1970() == seconds && date.zone == .utc && date.precision == .second)
         } catch {
             #expect(seconds == nil && error.sentence.key == "ftp.noAnswer")
+            #expect((error.underlying as? FTPError)?.code == .unexpectedReply)
         }
     }
 }

@@ -190,10 +190,14 @@ public final class FTPClient: Sendable {
     }
 
     /// The time at which a file was last changed (MDTM, RFC 3659 §3), in UTC.
+    ///
+    /// - Throws: `FTPError.Code.unexpectedReply` if the reply has no date.
     public nonisolated(nonsending) func modificationDate(of path: FTPPath) async throws(StreamError) -> ListingDate {
         let reply = try await run([("MDTM", path.bytes)])
-        guard let line = reply?.lines.last, let date = ListingDate(timestamp: line[...].trimmed) else {
-            throw StreamError(domain: .ftp, code: 200, .invalidReply("MDTM"))
+        guard let reply else { throw .closed }
+        // Some servers repeat the name behind the date.
+        guard let date = ListingDate(timestamp: (reply.lines.last ?? [])[...].trimmed.prefix { $0 != 0x20 }) else {
+            throw StreamError(FTPError(.unexpectedReply, reply: reply, .invalidReply("MDTM")))
         }
         return date
     }

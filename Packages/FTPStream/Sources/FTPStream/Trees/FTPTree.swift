@@ -17,9 +17,10 @@ extension FTPClient {
     /// see ``FTPTreeOptions/permitsHiddenNames``. Links below the roots are neither followed nor created, on either side. Existing files are replaced
     /// when the new ones are complete, unless `options` resumes them.
     ///
-    /// Files and directories that the server refuses, whatever its reply, whose data connection breaks, whose local counterparts cannot
-    /// be used, or for which the process has no descriptors left, are skipped and reported, and so are lines of a listing that could not
-    /// be read. Any other error ends the transfer, as do a full disk on either side and several failures of data connections in a row;
+    /// Files and directories that the server refuses, whatever its reply, whose data connection breaks, whose replies cannot be read, whose
+    /// local counterparts cannot be used, or for which the process has no descriptors left, are skipped and reported, and so are lines of a
+    /// listing that could not be read. Any other error ends the transfer, as do a full disk on either side and several failures of data
+    /// connections or replies in a row;
     /// files transferred before it remain. Local files are read and written on the threads for files of the device
     /// (`BlockingThreads`); a call that has not returned within 60 s, or for which no thread is free, ends the transfer, too.
     ///

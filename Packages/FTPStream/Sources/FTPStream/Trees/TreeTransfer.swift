@@ -121,7 +121,8 @@ final class TreeTransfer: Sendable {
         do throws(StreamError) {
             return try await client.modificationDate(of: path).secondsSince1970()
         } catch {
-            guard TreeTransfer.isRefusal(error) else { throw error }
+            // A date that cannot be read is no date.
+            guard TreeTransfer.isRefusal(error) || TreeTransfer.isUnreadable(error) else { throw error }
             return nil
         }
     }
@@ -130,6 +131,15 @@ final class TreeTransfer: Sendable {
 
     static func isRefusal(_ error: StreamError) -> Bool {
         (error.underlying as? FTPError)?.code == .refused
+    }
+
+    /// Whether a reply could not be read. The session has ended, unless it is known what the reply is for; others go on.
+    static func isUnreadable(_ error: StreamError) -> Bool {
+        switch (error.underlying as? FTPError)?.code {
+        case .unexpectedReply, .notAReply, .replyTooLong: true
+        case .refused, .loginRefused, .connectionLost, .notSecure, .badURL, .badArgument, .timedOut, .incomplete, nil:
+            false
+        }
     }
 
     /// The disk that the transfers of a tree fill. If it is full, the others would fail as well.
@@ -159,15 +169,14 @@ final class TreeTransfer: Sendable {
             case .refused:
                 guard let reply = refusal.reply else { return nil }
                 return disk == .server && fullDiskCodes.contains(reply.code) ? nil : .refused(reply)
-            case .incomplete: return .failed(error.description)
-            case .loginRefused, .unexpectedReply, .notAReply, .replyTooLong, .connectionLost, .notSecure, .badURL,
-                .badArgument, .timedOut:
-                return nil
+            case .incomplete, .unexpectedReply, .notAReply, .replyTooLong: return .failed(error.description)
+            case .loginRefused, .connectionLost, .notSecure, .badURL, .badArgument, .timedOut: return nil
             }
         }
         if let failure = error.underlying as? LocalFailure {
             return disk == .local && exhaustedNumbers.contains(failure.number) ? nil : .failed(error.description)
         }
+        if error.underlying is ListingError { return .failed(error.description) }
         // Sockets need descriptors, too, and the other files of the tree will release some.
         let isScarce = error.isPOSIX(EMFILE) || error.isPOSIX(ENFILE)
         return isScarce || isBrokenData(error) ? .failed(error.description) : nil
@@ -176,11 +185,12 @@ final class TreeTransfer: Sendable {
     /// A connection of data that the other side has broken off.
     private static func isBrokenData(_ error: StreamError) -> Bool { error.isPOSIX(ECONNRESET) || error.isPOSIX(EPIPE) }
 
-    /// Counts a failure of one file. Returns whether the transfer goes on: failures of data connections cost time, and many in a row
-    /// concern the way to the server.
+    /// Counts a failure of one file. Returns whether the transfer goes on: failures of data connections and replies that cannot be read
+    /// cost time, and many in a row concern the way to the server.
     private func tolerate(_ error: StreamError) -> Bool {
         let reply = (error.underlying as? FTPError)?.reply?.code
-        guard Self.isBrokenData(error) || reply.map(Self.brokenDataCodes.contains) == true else { return true }
+        guard Self.isBrokenData(error) || Self.isUnreadable(error) || reply.map(Self.brokenDataCodes.contains) == true
+        else { return true }
         return brokenInARow.withLock { count in
             count += 1
             return count < Self.brokenLimit
@@ -190,7 +200,7 @@ final class TreeTransfer: Sendable {
     /// Notes that the data connection of a file has worked.
     func noteTransfer() { brokenInARow.withLock { $0 = 0 } }
 
-    /// The most failures of data connections without a success between them; then the transfer ends.
+    /// The most failures of data connections and unreadable replies without a success between them; then the transfer ends.
     static let brokenLimit = 8
 
     /// The codes of a data connection that could not be opened, or was broken off.
