@@ -13,8 +13,8 @@ final class HTTP1ServerConnection {
         case request(IncomingRequest)
         /// The client speaks HTTP/2, beginning with these bytes.
         case http2([UInt8])
-        /// The server itself responds and closes the connection.
-        case refused(RequestRefusal)
+        /// The server itself responds, to a request whose head it may have understood, and closes the connection.
+        case refused(RequestRefusal, HTTPRequest?)
         /// The client is gone or idle, or the server is stopping.
         case ended
     }
@@ -73,11 +73,11 @@ final class HTTP1ServerConnection {
                 guard await exchange.run(handler) else { return }
             case .http2(let received):
                 return await HTTP2ServerLink(client, context, received: received).serve(handler)
-            case .refused(let refusal):
+            case .refused(let refusal, let request):
                 let isSent = await send(refusal)
                 configuration.onResponse?(
                     HTTPServer.Record(
-                        request: nil, status: refusal.status, bodyLength: isSent ? refusal.bodyLength : 0,
+                        request: request, status: refusal.status, bodyLength: isSent ? refusal.bodyLength : 0,
                         isComplete: isSent, remoteAddress: observedAddress))
                 if isSent { await linger() }
                 return
@@ -106,13 +106,14 @@ final class HTTP1ServerConnection {
                         switch beginsWithHTTP2 {
                         case true?: return .http2(takeBuffer())
                         case false?:
-                            if let incoming = try findRequest() {
-                                return change(to: .busy) ? .request(incoming) : .ended
+                            if let found = try findRequest() {
+                                if case .request = found, !change(to: .busy) { return .ended }
+                                return found
                             }
                         case nil: break
                         }
                     } catch {
-                        return .refused(error)
+                        return .refused(error, nil)
                     }
                     guard change(to: .receiving) else { return .ended }
                     headDeadline = headDeadline ?? .now + configuration.headTimeout
@@ -123,7 +124,7 @@ final class HTTP1ServerConnection {
                 if try await fill(within: limit) == 0 { return .ended }
             }
         } catch {
-            return RequestRefusal(after: error, hasBegun: activity == .receiving).map { .refused($0) } ?? .ended
+            return RequestRefusal(after: error, hasBegun: activity == .receiving).map { .refused($0, nil) } ?? .ended
         }
     }
 
@@ -143,7 +144,10 @@ final class HTTP1ServerConnection {
         return bytes
     }
 
-    private func findRequest() throws(RequestRefusal) -> IncomingRequest? {
+    /// Returns the request in the buffer, or its refusal; nil if its head is not complete.
+    ///
+    /// - Throws: the refusal of a head that is not understood.
+    private func findRequest() throws(RequestRefusal) -> Next? {
         if configuration.versions == .http2 { throw RequestRefusal(505) }
         mayBeginWithHTTP2 = false
         let request: HTTPRequest
@@ -156,9 +160,14 @@ final class HTTP1ServerConnection {
         } catch {
             throw RequestRefusal(error, isInStartLine: !buffer.hasLine(within: configuration.limits.lineLength))
         }
-        return try IncomingRequest(
-            request, bodyLimit: configuration.limits.bodyLength, isSecure: configuration.connections.tls != nil,
-            isAccepted: (configuration.hosts ?? .any).accepts)
+        do throws(RequestRefusal) {
+            return .request(
+                try IncomingRequest(
+                    request, bodyLimit: configuration.limits.bodyLength, isSecure: configuration.connections.tls != nil,
+                    isAccepted: (configuration.hosts ?? .any).accepts))
+        } catch {
+            return .refused(error, request)
+        }
     }
 
     /// Reads into the buffer, waiting for bytes. Returns their number, 0 at the end.

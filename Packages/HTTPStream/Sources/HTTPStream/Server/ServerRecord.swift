@@ -15,7 +15,7 @@ extension HTTPServer {
         public let isComplete: Bool
         /// The address of the client, or of the proxy in front of it.
         public let remoteAddress: SocketAddress?
-        /// The time from the end of the request's head to the end of the response; nil for a malformed request.
+        /// The time from the end of the request's head to the end of the response; nil for a request that the server has refused itself.
         public let duration: Duration?
 
         /// Makes a record, for tests of code that receives records.

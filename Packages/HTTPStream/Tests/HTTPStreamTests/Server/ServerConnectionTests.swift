@@ -296,6 +296,32 @@ import Testing
         #expect(record.status == .accepted && !record.isComplete && record.bodyLength >= 3)
     }
 
+    @Test("the record of a request that the server refuses has its head, if that was understood")
+    func refusedRequests() async throws {
+        let heads = [
+            "PUT /long HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n",
+            "GET /odd HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n",
+            "GET /other HTTP/1.1\r\nHost: a\r\n\r\n", "GET /\r\n\r\n",
+        ]
+        var found: [String] = []
+        for head in heads {
+            let record = OneShot<HTTPServer.Record>()
+            try await serving {
+                $0.limits.bodyLength = 8
+                $0.onResponse = { record.provide($0) }
+            } answering: {
+                try await $0.respond(.ok)
+            } during: { server in
+                let pair = try await open(server)
+                defer { pair.close() }
+                try await pair.output.writeAll(Array(head.utf8))
+                let value = try await record.value()
+                found.append("\(value.request?.target.description ?? "none") \(value.status?.code ?? 0)")
+            }
+        }
+        #expect(found == ["/long 413", "/odd 417", "/other 421", "none 400"])
+    }
+
     /// A body that could not be sent is not reported as sent.
     @Test func aBodyThatIsNotSentDoesNotCount() async throws {
         let record = OneShot<HTTPServer.Record>()
