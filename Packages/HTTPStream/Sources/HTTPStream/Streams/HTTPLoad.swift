@@ -202,11 +202,10 @@ extension HTTPLoad {
     ) throws(StreamError) {
         if let moment { beginRequest(at: moment) }
         let form = try fetch.form(through: connection.proxy, proxies, settings.session?.logins)
-        var host = host
-        if let named = settings.options.host, fetch.isAtNamedOrigin { host = named }
+        let named = fetch.isAtNamedOrigin ? settings.options.host : nil
         state = .exchanging(
             try connection.makeCarrier(
-                of: fetch, as: form, host: host, settings.preparation, limits: settings.options.limits,
+                of: fetch, as: form, host: named ?? host, settings.preparation, limits: settings.options.limits,
                 hasWaited: moment == nil))
     }
 

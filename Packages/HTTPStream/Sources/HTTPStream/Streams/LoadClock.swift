@@ -42,10 +42,10 @@ struct LoadClock: Sendable {
     /// Notes how much of the request has been sent. More than before ends a pause, and restarts the limit of the response head.
     ///
     /// - Parameter responseTimeout: nil for no limit, and once the head has arrived.
-    mutating func noteSent(_ count: Int, responseTimeout: Duration?) {
+    mutating func noteSent(_ count: Int, responseTimeout: @autoclosure () -> Duration?) {
         if count == sent { return }
         (sent, pauseDeadline) = (count, nil)
-        restartWaitForHead(responseTimeout)
+        restartWaitForHead(responseTimeout())
     }
 
     /// Notes how many requests were sent before this one. More than before restart the limit of the response head.
