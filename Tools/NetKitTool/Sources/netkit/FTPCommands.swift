@@ -41,7 +41,7 @@ struct RemoveCommand: AsyncParsableCommand {
               netkit rm -r ftp://ann@ftp.example.org/folder
               netkit rm 'ftp://ann@ftp.example.org/logs/*.gz'
 
-            In the URL, * and ? are wildcards. With -r, links are removed and not followed. If lines of a listing cannot be read, the exit code is 18 for wildcards.
+            In the URL, * and ? are wildcards. With -r, links are removed and not followed. A match that cannot be deleted is skipped; the exit code is then 18 for wildcards, also if lines of a listing cannot be read.
             """)
 
     @Argument(help: "The URL to delete.")
@@ -61,15 +61,20 @@ struct RemoveCommand: AsyncParsableCommand {
             }
             var removed: [String] = []
             let unread = UnreadReport()
-            for match in try await FTPWildcards.matches(pattern, of: url, client, unread) {
+            let matches = try await FTPWildcards.matches(pattern, of: url, client, unread)
+            var skipped = SkippedMatches(of: matches.count)
+            for match in matches {
                 if match.entry?.kind == .directory, !recursive, !isDirectory {
                     Terminal.say("netkit: skipped \(match.path): it is a directory; add -r.")
                     continue
                 }
-                try await remove(client, match.path, isDirectory: isDirectory)
-                removed.append(match.path.description)
+                let facts = try await skipped.facts(of: match.path) {
+                    try await remove(client, match.path, isDirectory: isDirectory)
+                    return [:]
+                }
+                if facts != nil { removed.append(match.path.description) }
             }
-            return try unread.checked(["removed": removed])
+            return try skipped.checked(["removed": removed], unread)
         }
     }
 
@@ -242,9 +247,10 @@ struct PutCommand: AsyncParsableCommand {
             return try await client.size(of: path)
         } catch {
             if error.domain == .ftp, error.code == 550 { return 0 }
-            guard error.domain == .ftp, [500, 502, 504].contains(error.code) else { throw error }
+            let isUnreadable = (200..<300).contains(error.code)
+            guard error.domain == .ftp, [500, 502, 504].contains(error.code) || isUnreadable else { throw error }
         }
-        // The server does not know SIZE. Many refuse to list a file that does not exist.
+        // The server does not know SIZE, or its reply has no size. Many refuse to list a file that does not exist.
         let listing = try? await ListCommand.list(path, client, isDirectory: false)
         return listing?.entries.first?.size ?? 0
     }

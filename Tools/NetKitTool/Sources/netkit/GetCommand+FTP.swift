@@ -14,6 +14,7 @@ extension GetCommand {
         let facts: JSONOutput.Facts? = self.output.json ? ["url": JSONOutput.url(url)] : nil
         let (client, path): (FTPClient, FTPPath)
         do {
+            try URLArgument.checkEscapes(url)
             path = try FTPPath(address)
             client = try await clients.client(for: address) { [ftp, login, connection] in
                 try ftp.client(address, user: login.user, netrc: login.netrc, connection: connection)
@@ -104,29 +105,32 @@ extension GetCommand {
     ) async throws -> JSONOutput.Facts {
         let folder = self.output.remoteName ? self.output.outputDir ?? "." : destination.path ?? "."
         var files: [JSONOutput.Facts] = []
-        var isWhole = true
         let unread = UnreadReport()
-        for match in try await FTPWildcards.matches(pattern, of: url, client, unread) {
+        let matches = try await FTPWildcards.matches(pattern, of: url, client, unread)
+        var skipped = SkippedMatches(of: matches.count)
+        for match in matches {
             guard let entry = match.entry else { continue }
             if let refusal = LocalFileName.refusal(of: entry.name.utf8, permitsHidden: tree.hidden) {
-                Terminal.say("netkit: skipped \(match.path): \(refusal); use -o FILE.")
-                isWhole = false
+                skipped.skip(match.path, "\(refusal); use -o FILE.")
                 continue
             }
             let target = "\(folder)/\(entry.name)"
             if entry.kind != .directory {
                 var file = destination
                 file.path = target
-                let facts = try await fetchFile(client, match.path, file, isDirectory: false)
-                files.append(["path": target, "bytes": facts["bytes"] ?? 0])
+                let facts = try await skipped.facts(of: match.path) {
+                    try await fetchFile(client, match.path, file, isDirectory: false)
+                }
+                if let facts { files.append(["path": target, "bytes": facts["bytes"] ?? 0]) }
             } else if recursive {
-                files.append(try await fetchTree(client, match.path, to: target).merging(["path": target]) { $1 })
+                let facts = try await skipped.facts(of: match.path) {
+                    try await fetchTree(client, match.path, to: target)
+                }
+                if let facts { files.append(facts.merging(["path": target]) { $1 }) }
             } else {
                 Terminal.say("netkit: skipped \(match.path): it is a folder; add -r.")
             }
         }
-        let facts = try unread.checked(["files": files])
-        if !isWhole { throw TreeProgress.Incomplete(facts: facts) }
-        return facts
+        return try skipped.checked(["files": files], unread)
     }
 }

@@ -203,7 +203,14 @@ struct GetCommand: AsyncParsableCommand {
         let (proxies, jar, session): (ProxySettings, CookieJar, HTTPTransfer.Settings)
         do {
             targets = try output.targets(of: globs())
-            let addresses = try targets.map { try address(of: $0.url) }
+            // One of several that is not a URL is reported when its turn comes.
+            let addresses = try targets.compactMap { target in
+                do {
+                    return try address(of: target.url)
+                } catch is URLArgument.Invalid where targets.count > 1 {
+                    return nil
+                }
+            }
             proxies = try connection.settings(
                 usesTunnels: proxytunnel, user: login.proxyUser.map(UserAndPassword.init))
             jar = try CookieJar(
@@ -220,12 +227,13 @@ struct GetCommand: AsyncParsableCommand {
             await clients.close()
             return failures
         }
-        do throws(OutputFile.Failure) {
-            try jar.save()
-            try session.heads?.save()
-        } catch {
-            failures.append(TransferFailure(error))
-            Terminal.say("netkit: \(error.description)")
+        // A file that cannot be written costs itself.
+        var unsaved: [OutputFile.Failure] = []
+        do throws(OutputFile.Failure) { try jar.save() } catch { unsaved.append(error) }
+        do throws(OutputFile.Failure) { try session.heads?.save() } catch { unsaved.append(error) }
+        for failure in unsaved {
+            failures.append(TransferFailure(failure))
+            Terminal.say("netkit: \(failure.description)")
         }
         if let first = failures.first { throw first.status.exitCode }
     }

@@ -147,15 +147,24 @@ struct HTTPTransfer: Sendable {
         }
     }
 
+    /// - Throws: the first failure. A file that cannot be written costs itself.
     private func save(_ result: Result) throws(OutputFile.Failure) {
         let output = settings.output
-        if let path = output.etagSave, let etag = result.outcome.response?.fields[.entityTag], result.failure == nil {
-            try OutputFile.write("\(etag)\n", to: path)
+        var failure: OutputFile.Failure?
+        func write(_ path: String?, _ text: () -> ShownText?) {
+            guard let path, let text = text() else { return }
+            do throws(OutputFile.Failure) {
+                try OutputFile.write(text, to: path)
+            } catch {
+                failure = failure ?? error
+            }
         }
-        if let har = output.har { try OutputFile.write(HTTPArchive.json(result.report) + "\n", to: har) }
-        if let page = output.reportHtml {
-            try OutputFile.write(ReportPage.page(result.report, url: url).text, to: page)
+        if result.failure == nil {
+            write(output.etagSave) { result.outcome.response?.fields[.entityTag].map { "\($0)\n" } }
         }
+        write(output.har) { HTTPArchive.json(result.report) + "\n" }
+        write(output.reportHtml) { ReportPage.page(result.report, url: url).text }
+        if let failure { throw failure }
     }
 
     /// The failure of a transfer: of the connection, of the file, or a status of 400 and above.

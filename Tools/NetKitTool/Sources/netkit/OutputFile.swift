@@ -14,12 +14,20 @@ struct OutputFile: Sendable {
         let isBrokenPipe: Bool
         /// The file has more bytes than `--max-filesize` allows.
         let isTooLarge: Bool
+        /// The disk is full, read-only or broken, so that other files could not be written either.
+        let isDiskExhausted: Bool
 
-        init(description: String, isBrokenPipe: Bool = false, isTooLarge: Bool = false) {
+        init(
+            description: String, isBrokenPipe: Bool = false, isTooLarge: Bool = false, isDiskExhausted: Bool = false
+        ) {
             self.description = description
             self.isBrokenPipe = isBrokenPipe
             self.isTooLarge = isTooLarge
+            self.isDiskExhausted = isDiskExhausted
         }
+
+        /// The failures of a disk that is full, read-only or broken.
+        static let exhaustedNumbers: Set<CInt> = [ENOSPC, EDQUOT, EFBIG, EROFS, EIO]
 
         /// The refusal of a file with more bytes than a limit.
         static func tooLarge(_ limit: Int64) -> Failure {
@@ -31,12 +39,14 @@ struct OutputFile: Sendable {
             self.init(
                 description: number == EBADF
                     ? "\(path) is closed." : "\(path) cannot be written: \(String(cString: strerror(number))).",
-                isBrokenPipe: number == EPIPE)
+                isBrokenPipe: number == EPIPE, isDiskExhausted: Failure.exhaustedNumbers.contains(number))
         }
 
         /// The reason why a file cannot be written.
         init(writing path: String, _ failure: WritableFile.Failure) {
-            self.init(description: failure.sentence(path).description, isBrokenPipe: failure.number == EPIPE)
+            self.init(
+                description: failure.sentence(path).description, isBrokenPipe: failure.number == EPIPE,
+                isDiskExhausted: Failure.exhaustedNumbers.contains(failure.number))
         }
 
         /// The reason why a file or folder cannot be read; nil if it can.

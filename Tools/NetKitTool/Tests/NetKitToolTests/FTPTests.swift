@@ -203,6 +203,39 @@ struct FTPTests {
         #expect(run.output.contains("A URL with wildcards requires -O"), "\(run.text)")
     }
 
+    /// A match that fails is skipped, the others go on, and the status is that of an incomplete tree.
+    @Test func aMatchThatFailsCostsItself() async throws {
+        let run = try await run(
+            """
+            nk put -r s "${url}t" >/dev/null && mkdir -p down/1.txt
+            nk get --json -o down "${url}t/*.txt"; echo "get $?" && cat down/2.txt
+            nk mkdir -p "${url}r/full/x" && nk mkdir "${url}r/void"
+            nk rm "${url}r/*/"; echo "rm $?" && nk ls "${url}r/"
+            nk rm "${url}r/*/"; echo "only $?"
+            """)
+        #expect(
+            run.output.contains("skipped files/t/1.txt: down/1.txt cannot be written: Is a directory."), "\(run.text)")
+        #expect(run.output.contains("\"skipped\":[{\"path\":\"files/t/1.txt\""), "\(run.text)")
+        #expect(run.output.contains("get 18\ntwo\n"), "\(run.text)")
+        #expect(run.output.contains("skipped files/r/full: ") && run.output.contains("rm 18\nfull\n"), "\(run.text)")
+        // One that is alone has its own status.
+        #expect(run.output.hasSuffix("only 22\n"), "\(run.text)")
+    }
+
+    /// The server lists a link that leads nowhere, and refuses to send it.
+    @Test func aRefusedMatchCostsItself() async throws {
+        let server = PyFTPServer(lacking: ["MLST", "MLSD"])
+        try server.start()
+        let folder = try TemporaryFolder()
+        for name in ["a", "c"] { try server.write(name, Array(name.utf8)) }
+        try server.link("b", to: "/nowhere/at/all")
+        let run = try await Tool.run([
+            "get", "-u", "ann:open sesame", "-o", folder.path, "\(server.url())files/*",
+        ])
+        #expect(run.status == 18 && run.errors.contains("skipped files/b: The server refused RETR"), "\(run.text)")
+        #expect(try folder.names == ["a", "c"])
+    }
+
     @Test func aFileIsListed() async throws {
         let run = try await run(
             """

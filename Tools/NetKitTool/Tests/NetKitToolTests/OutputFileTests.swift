@@ -257,6 +257,19 @@ import Testing
         #expect(try folder.names == ["b c.txt"])
     }
 
+    @Test("a file that cannot be written costs no other one") func severalFilesAboutTheTransfer() async throws {
+        let folder = try TemporaryFolder()
+        let server = try Self.server("HTTP/1.1 200 OK\r\nETag: \"a\"\r\n")
+        let options = [
+            "--etag-save", "/nowhere/etag", "--har", folder.file("har"), "-c", "/nowhere/jar", "-D",
+            folder.file("head"),
+        ]
+        let run = try await Tool.run(["get"] + options + ["http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 23 && run.output == "new", "\(run.text)")
+        #expect(run.errors.contains("/nowhere/etag") && run.errors.contains("/nowhere/jar"), "\(run.text)")
+        #expect(try folder.names == ["har", "head"])
+    }
+
     @Test func theHeadIsPrintedBeforeTheBody() async throws {
         let server = try Self.server("HTTP/1.1 200 OK\r\nA: b\r\n")
         let run = try await Tool.run(["get", "-i", "http://127.0.0.1:\(server.port)/"])

@@ -70,6 +70,16 @@ import Testing
         #expect(end.hasSuffix("--") ? run.output.contains(end) : run.output.hasSuffix(end), "\(run.text)")
     }
 
+    @Test("one of several URLs that is none costs itself") func severalURLs() async throws {
+        let server = try Self.echo()
+        defer { server.stop() }
+        let url = "http://127.0.0.1:\(server.port)/"
+        let run = try await Tool.run(["get", url + "first", "nonsense", "ftp://h.invalid/%zz", url + "last"])
+        #expect(run.status == 3 && run.errors.contains("'nonsense' is not a URL."), "\(run.text)")
+        #expect(run.errors.contains("%zz is not an escape"), "\(run.text)")
+        #expect(run.output.contains("GET /first ") && run.output.contains("GET /last "), "\(run.text)")
+    }
+
     @Test(
         "-H 'Name:' omits a field, and -H 'Name;' sends it empty",
         arguments: [

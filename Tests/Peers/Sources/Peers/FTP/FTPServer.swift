@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Glibc
 
 /// A real FTP server with its own folder tree, in which only the folder `files` is writable.
@@ -54,6 +55,18 @@ extension FTPServer {
     /// - Throws: ``PeerError/Code/refused`` if the server is not running or the file cannot be written.
     public func write(_ name: String, _ contents: [UInt8]) throws(PeerError) {
         try process.folder().write("root/files/\(name)", contents, mode: 0o666)
+    }
+
+    /// Makes a symbolic link in `files`.
+    ///
+    /// - Throws: ``PeerError/Code/refused`` if the server is not running or the link cannot be made.
+    public func link(_ name: String, to target: String) throws(PeerError) {
+        let path = try process.folder().file("root/files/\(name)")
+        do {
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+        } catch {
+            throw PeerError(.refused, "cannot make \(path): \(error)")
+        }
     }
 
     /// The bytes of a file in `files`.
