@@ -92,7 +92,7 @@ struct Load: Sendable {
         if offset > 0 {
             let hasEnd = stream[.httpBodyLength] != nil || response.fields[.transferEncoding] != nil
             switch Resumption(response, at: offset, hasEnd: hasEnd) {
-            case .part(let first, let total): (begin, length) = (first, total)
+            case .part(let range, let total): (begin, length) = (range.lowerBound, total)
             case .whole: break
             case .complete:
                 if let path { try await OutputFile.open(path, keeping: offset).finish() }
@@ -117,16 +117,49 @@ struct Load: Sendable {
                 reason: .undecodable)
         }
         let isUnrequestedPart = isUnrequestedPart(response, stream)
+        let partLength = Load.partLength(response, stream)
+        if let partLength, let declared = stream[.httpBodyLength], declared > partLength {
+            throw Load.contradictedRange(declared, partLength)
+        }
+        let size = FileSize(begin: begin, partLength: partLength, length: length)
         if let path {
             if response.status == .rangeNotSatisfiable { return }
             // The end of a file must not be taken for its beginning by --resume.
             if isUnrequestedPart, response.contentRange?.range?.lowerBound != 0 { throw Load.unrequestedPart }
             let file = try await destination.open(path, keeping: begin)
             try await file.write(head)
-            try await copy(stream, to: file, from: begin, of: length, isPart: isUnrequestedPart, &outcome)
+            try await copy(stream, to: file, size, isPart: isUnrequestedPart, &outcome)
         } else {
-            try await copy(stream, to: OutputFile(), from: 0, of: nil, isPart: isUnrequestedPart, &outcome)
+            try await copy(stream, to: OutputFile(), size, isPart: isUnrequestedPart, &outcome)
         }
+    }
+
+    /// What is known about the file that a body continues.
+    private struct FileSize {
+        /// The number of bytes that it keeps.
+        var begin: Int64
+        /// The number of bytes of the body, if it is a part.
+        var partLength: Int64?
+        /// The number of all bytes, if it is continued.
+        var length: Int64?
+    }
+
+    /// The number of bytes of a part by its Content-Range; nil for another body, and for one that has been decoded.
+    private static func partLength(_ response: HTTPResponse, _ stream: ReadStream) -> Int64? {
+        guard response.status == .partialContent, let range = response.contentRange?.range,
+            stream[.http(\.decodesContent)] != true || response.fields[.contentEncoding] == nil
+        else { return nil }
+        return range.upperBound - range.lowerBound
+    }
+
+    /// The error for a part that is longer than its Content-Range says: it is another part, or the whole.
+    private static func contradictedRange(_ count: Int64, _ partLength: Int64) -> StreamError {
+        StreamError(
+            domain: .http, code: HTTPErrorNumber.connectionLost.rawValue,
+            sentence: Sentence(
+                "tool.longPart", "The server sent %1 bytes or more as a part that has %2 by its Content-Range.",
+                String(count), String(partLength)),
+            reason: .cutShort)
     }
 
     /// Whether a 206 answers a request for the whole, and is not the whole.
@@ -170,9 +203,9 @@ struct Load: Sendable {
     }
 
     private func copy(
-        _ stream: ReadStream, to file: OutputFile, from begin: Int64, of length: Int64?, isPart: Bool,
-        _ outcome: inout Outcome
+        _ stream: ReadStream, to file: OutputFile, _ size: FileSize, isPart: Bool, _ outcome: inout Outcome
     ) async throws {
+        let begin = size.begin
         var rate = rate
         var buffer = [UInt8](repeating: 0, count: rate?.pieceSize ?? ReadStream.chunkSize)
         let total = stream[.httpBodyLength].flatMap { length in
@@ -185,6 +218,11 @@ struct Load: Sendable {
         while true {
             let count = try await stream.read(into: &buffer)
             if count == 0 { break }
+            if let partLength = size.partLength, outcome.count + Int64(count) > partLength {
+                // What was received is not known to belong where it was written.
+                try await file.truncate(to: begin)
+                throw Load.contradictedRange(outcome.count + Int64(count), partLength)
+            }
             try checkSize(begin + outcome.count + Int64(count))
             if !discardsBody { try await file.write(buffer, count: count) }
             outcome.count += Int64(count)
@@ -194,12 +232,21 @@ struct Load: Sendable {
             }
         }
         progress?.finish(begin + outcome.count)
-        if let length, begin + outcome.count < length {
+        let whole = size.length ?? size.partLength.map { begin + $0 }
+        if let whole, begin + outcome.count < whole {
+            let counts = [String(begin + outcome.count), String(whole)]
             throw StreamError(
                 domain: .http, code: HTTPErrorNumber.connectionLost.rawValue,
-                sentence: Sentence(
-                    "tool.short", "The server sent a part of the rest: %1 of %2 bytes are here. --resume continues it.",
-                    String(begin + outcome.count), String(length)),
+                sentence: offset > 0
+                    ? Sentence(
+                        "tool.short",
+                        "The server sent a part of the rest: %1 of %2 bytes are here. --resume continues it.",
+                        counts[0],
+                        counts[1])
+                    : Sentence(
+                        "tool.shortPart", "The server sent %1 of the %2 bytes that its Content-Range announces.",
+                        counts[0],
+                        counts[1]),
                 reason: .cutShort)
         }
         if isPart { throw Load.unrequestedPart }

@@ -324,6 +324,18 @@ extension OutputFile {
         }
     }
 
+    /// Removes the bytes from a position on, of a file under construction.
+    func truncate(to count: Int64) async throws {
+        guard case .replacement(let replacement) = target else { return }
+        try await threads.call(within: timeout) { () throws(Failure) in
+            do throws(WritableFile.Failure) {
+                try replacement.file.truncate(to: count)
+            } catch {
+                throw Failure(writing: name, error)
+            }
+        }
+    }
+
     /// Gives the complete file its name, and returns it; nil for standard output.
     ///
     /// - Parameter date: the time of the last change of a file under construction, in seconds since 1970.

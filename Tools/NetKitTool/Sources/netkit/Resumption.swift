@@ -2,8 +2,9 @@ import NetKit
 
 /// What a response to a request for the rest of a file means for the part that is here.
 enum Resumption: Equatable {
-    /// The body continues the first `begin` bytes of the file, which has `length` bytes in all; nil if that is unknown.
-    case part(begin: Int64, length: Int64?)
+    /// The body is this part of the file, which begins within the bytes that are here; the length is that of the file, nil if it is
+    /// unknown.
+    case part(Range<Int64>, length: Int64?)
     /// The body is the whole file, and replaces the part.
     case whole
     /// There is nothing left to transfer.
@@ -19,7 +20,7 @@ enum Resumption: Equatable {
     ///   - hasEnd: whether the end of the body is marked, by a length or by chunks.
     init(_ response: HTTPResponse, at offset: Int64, hasEnd: Bool) {
         switch response.continuation(from: offset) {
-        case .part(let range, let length): self = .part(begin: range.lowerBound, length: length)
+        case .part(let range, let length): self = .part(range, length: length)
         case .complete: self = .complete
         case .unusable: self = .restart
         case .other:

@@ -14,10 +14,10 @@ import Testing
     }
 
     @Test func parts() throws {
-        #expect(try resumption(206, "bytes 400-999/1000") == .part(begin: 400, length: 1000))
-        #expect(try resumption(206, "Bytes 400-499/1000") == .part(begin: 400, length: 1000))
-        #expect(try resumption(206, "400-999/*") == .part(begin: 400, length: nil))
-        #expect(try resumption(206, "bytes 100-999/1000") == .part(begin: 100, length: 1000))
+        #expect(try resumption(206, "bytes 400-999/1000") == .part(400..<1000, length: 1000))
+        #expect(try resumption(206, "Bytes 400-499/1000") == .part(400..<500, length: 1000))
+        #expect(try resumption(206, "400-999/*") == .part(400..<1000, length: nil))
+        #expect(try resumption(206, "bytes 100-999/1000") == .part(100..<1000, length: 1000))
         for range in [
             nil, "bytes 401-999/1000", "bytes 0-399/1000", "bytes */1000", "lines 400-999/1000", "bytes 400-1000/1000",
             "bytes: 400-999",
@@ -76,6 +76,48 @@ import Testing
         let run = try await Tool.run(["get", "--resume", "-o", folder.file("file"), "http://127.0.0.1:\(server.port)/"])
         #expect(run.status == 18 && run.errors.contains("5 of 6 bytes are here"), "\(run.text)")
         #expect(try String(contentsOfFile: partial, encoding: .utf8) == "abcde")
+    }
+
+    /// The length of a body contradicts its Content-Range.
+    @Test(
+        "a part is as long as its range",
+        arguments: [
+            // The whole as a part: nothing of it is kept.
+            ("bytes 3-5/6", "Content-Length: 6\r\n\r\nabcdef", "abc"),
+            ("bytes 3-5/*", "Content-Length: 6\r\n\r\nabcdef", "abc"),
+            ("bytes 3-5/6", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n", "abc"),
+            ("bytes 3-5/6", "\r\nabcdef", "abc"),
+            // Less: --resume continues it.
+            ("bytes 3-5/6", "\r\nd", "abcd"), ("bytes 3-5/*", "\r\nd", "abcd"),
+            ("bytes 3-5/*", "Content-Length: 1\r\n\r\nd", "abcd"),
+        ])
+    func contradictedRanges(_ range: String, _ rest: String, _ kept: String) async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.1 206 OK\r\nConnection: close\r\nContent-Range: \(range)\r\n\(rest)")
+        }
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let partial = try folder.write("abc", to: "file.part")
+        let run = try await Tool.run(["get", "--resume", "-o", folder.file("file"), "http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == 18, "\(run.text)")
+        #expect(try folder.names == ["file.part"])
+        #expect(try String(contentsOfFile: partial, encoding: .utf8) == kept)
+    }
+
+    /// The same for a range that the caller has asked for.
+    @Test(arguments: [("abc", 0), ("ab", 18), ("abcdef", 18)] as [(String, Int32)], [false, true])
+    func rangesOfTheCaller(_ answer: (body: String, status: Int32), _ isFile: Bool) async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            try connection.readHead()
+            try connection.send("HTTP/1.1 206 OK\r\nContent-Range: bytes 0-2/6\r\n\r\n\(answer.body)")
+        }
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let output = isFile ? ["-o", folder.file("file")] : []
+        let run = try await Tool.run(["get", "--range", "0-2"] + output + ["http://127.0.0.1:\(server.port)/"])
+        #expect(run.status == answer.status, "\(run.text)")
+        #expect(try folder.names == (isFile ? [answer.status == 0 ? "file" : "file.part"] : []))
     }
 
     /// A 206 that was not requested is no whole file, unless it is by its own account.
