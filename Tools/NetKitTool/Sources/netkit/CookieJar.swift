@@ -6,20 +6,25 @@ import NetKit
 struct CookieJar: Sendable {
     /// The cookies of the session.
     let cookies: HTTPCookies
+    /// The texts of `-b`, which are sent as they are; nil without one.
+    let text: String?
+    /// The hosts to which ``text`` is sent.
+    private let hosts: Set<String>
     private let file: String?
 
     /// - Parameters:
-    ///   - sources: pairs of name and value for the hosts of `urls`; or files, in Netscape's format or with `Set-Cookie` lines for
+    ///   - sources: texts such as `a=b; c=d` for the hosts of `urls`, which need not be pairs and are not stored; or files, in Netscape's format or with `Set-Cookie` lines for
     ///     these hosts. A file that does not exist, or an empty name, stands for no cookies.
     ///   - file: the file to write; if it does not exist, it may be among the sources as well.
     ///   - junksSessionCookies: whether the cookies of files that end with the session are left out.
     init(_ sources: [String], for urls: [URL], writing file: String?, junksSessionCookies: Bool = false) throws {
         self.file = file
         cookies = HTTPCookies()
-        for source in sources {
-            if source.contains("=") {
-                for url in urls { for cookie in try CookieJar.pairs(source, url) { cookies.set(cookie) } }
-            } else if !source.isEmpty, source != file || access(source, F_OK) == 0 {
+        hosts = Set(urls.compactMap { (try? HTTPOrigin($0))?.host })
+        let texts = sources.filter { $0.utf8.contains(UInt8(ascii: "=")) }
+        text = texts.isEmpty ? nil : texts.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "; ")
+        for source in sources where !source.utf8.contains(UInt8(ascii: "=")) {
+            if !source.isEmpty, source != file || access(source, F_OK) == 0 {
                 try read(source, for: urls)
                 if junksSessionCookies { cookies.removeAll { $0.expiry == nil } }
             }
@@ -81,14 +86,34 @@ struct CookieJar: Sendable {
         if let file { try OutputFile.write(cookies.netscapeFile.span.bytes, to: file) }
     }
 
-    /// The cookies of a text like `a=b; c=d`. They are sent to the host of the URL only, not after a redirect to another one.
-    private static func pairs(_ text: String, _ url: URL) throws -> [HTTPCookie] {
-        try text.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }.map {
-            let parts = $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 2, let origin = try? HTTPOrigin(url),
-                let cookie = try? HTTPCookie(name: parts[0], value: parts[1], domain: origin.host)
-            else { throw OutputFile.Failure(description: "-b '\($0)' is not a cookie; use NAME=VALUE or a file.") }
-            return cookie
+    // MARK: Requests
+
+    /// Adds the texts of `-b` to a request for one of their hosts, behind the cookies of the jar, as curl does. A `Cookie` field of the
+    /// caller's replaces both.
+    func add(to fields: inout HTTPFields, for url: URL) throws(HTTPMessageError) {
+        guard let text = text(for: url), !fields.contains(.cookie) else { return }
+        var sent = cookies
+        if url.scheme?.lowercased() != "https" {
+            // Those of this machine would be sent to a proxy as well.
+            sent = HTTPCookies()
+            for cookie in cookies.all where !cookie.isSecure { sent.set(cookie) }
         }
+        let pairs = [sent.field(for: url), text].compactMap(\.self)
+        try fields.set(rawValue: Array(pairs.joined(separator: "; ").utf8), for: .cookie)
+    }
+
+    /// The next request of a redirect, with the cookies for its URL.
+    func redirected(_ redirect: HTTPRedirect) -> HTTPRequest {
+        var next = redirect.next
+        guard let url = next.url else { return next }
+        next.fields.remove(.cookie)
+        // A field that could be set before can be set again.
+        try? add(to: &next.fields, for: url)
+        return next
+    }
+
+    private func text(for url: URL) -> String? {
+        guard let text, let origin = try? HTTPOrigin(url), hosts.contains(origin.host) else { return nil }
+        return text
     }
 }

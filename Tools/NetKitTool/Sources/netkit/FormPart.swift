@@ -4,7 +4,7 @@ import NetKit
 
 /// One `-F`: `NAME=TEXT`, `NAME=@FILE` to send a file as such, or `NAME=<FILE` to send its contents as a text; `-` is standard
 /// input. `;type=TYPE` and `;filename=NAME` may follow. As with curl, a text or a name in double quotes may contain semicolons;
-/// in the quotes, a backslash escapes a quote or a backslash.
+/// in the quotes, a backslash escapes a quote or a backslash. Blanks around a text without quotes, and behind a semicolon, are left out.
 struct FormPart {
     private enum Content {
         case text(String)
@@ -42,7 +42,7 @@ struct FormPart {
         } else {
             // A text may contain any characters: only parameters at its end are separated.
             let end = FormPart.endOfText(rest)
-            content = .text(String(rest[..<end]))
+            content = .text(String(rest[..<end]).trimmingCharacters(in: .whitespacesAndNewlines))
             rest = rest[end...]
         }
         while !rest.isEmpty {
@@ -95,28 +95,35 @@ struct FormPart {
         try form.append(name, bytes: bytes, fileName: fileName, contentType: type)
     }
 
-    /// The index at which the parameters of a text begin.
+    /// The index at which the parameters of a text begin. Behind a type, those of the type itself may follow.
     private static func endOfText(_ text: Substring.UnicodeScalarView) -> String.Index {
         var end = text.endIndex
-        while let mark = text[..<end].lastIndex(of: ";") {
-            let following = String(text[mark...].dropFirst())
-            guard following.hasPrefix("type=") || following.hasPrefix("filename=") else { break }
-            end = mark
+        var next = end
+        while let mark = text[..<next].lastIndex(of: ";") {
+            let parameter = String(text[mark..<next].dropFirst().drop(while: isBlank)).lowercased()
+            let isType = parameter.hasPrefix("type=")
+            // What is between has no name: it belongs to a type, if one comes before.
+            if isType && (next == end || parameter.contains("/")) || parameter.hasPrefix("filename=") && next == end {
+                end = mark
+            }
+            next = mark
         }
         return end
     }
+
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool { scalar == " " || scalar == "\t" }
 
     /// Takes the next parameter, up to a semicolon.
     private static func parameter(
         _ rest: inout Substring.UnicodeScalarView
     ) -> (name: String, value: String, text: String) {
-        rest = rest.drop { $0 == " " }
+        rest = rest.drop(while: isBlank)
         let name = rest.prefix { $0 != "=" && $0 != ";" && $0 != "\"" }
         let start = rest
         rest = rest[name.endIndex...]
         if rest.first == "=" { rest = rest.dropFirst() }
         let value = word(&rest)
-        return (String(name), value, String(start[..<rest.startIndex]))
+        return (String(name).lowercased(), value, String(start[..<rest.startIndex]))
     }
 
     /// Takes a word, which may be in double quotes, and what follows it up to a semicolon.

@@ -216,7 +216,7 @@ struct GetCommand: AsyncParsableCommand {
             jar = try CookieJar(
                 request.cookie, for: addresses.filter { !FTPOptions.isFTP($0.absoluteString) },
                 writing: request.cookieJar, junksSessionCookies: request.junkSessionCookies)
-            session = try makeSettings(jar.cookies, proxies, targets.count)
+            session = try makeSettings(jar, proxies, targets.count)
         } catch {
             if output.json { JSONOutput.show(["error": JSONOutput.error(error)]) }
             try fail(error)
@@ -320,6 +320,7 @@ struct GetCommand: AsyncParsableCommand {
         let form = try request.multipartForm()
         var sent = try request.request(for: address, form)
         try login.addBearer(to: &sent)
+        if !FTPOptions.isFTP(url) { try settings.jar.add(to: &sent.fields, for: address) }
         let offset = resume ? destination.path.map(OutputFile.partialSize(of:)) ?? 0 : 0
         if offset > 0 { try sent.fields.set("bytes=\(offset)-", for: .range) }
         let body = try request.body(form, rate: settings.rate)
@@ -330,7 +331,7 @@ struct GetCommand: AsyncParsableCommand {
 
     /// The session of all transfers, which logs in to servers and proxies with the logins of the command line only.
     private func makeSettings(
-        _ cookies: HTTPCookies, _ proxies: ProxySettings, _ count: Int
+        _ jar: CookieJar, _ proxies: ProxySettings, _ count: Int
     ) throws -> HTTPTransfer.Settings {
         let prompt = login.prompt()
         var configuration = try login.configuration(prompt)
@@ -343,12 +344,15 @@ struct GetCommand: AsyncParsableCommand {
             || urls.contains { $0.utf8.count > 5 && $0.prefix(6).lowercased() == "https:" }
         if mayUseTLS, let tls = try connection.tls() { configuration.options.tls = tls }
         configuration.proxies = .settings(proxies)
-        configuration.cookies = .shared(cookies)
+        configuration.cookies = .shared(jar.cookies)
+        // Without a Cookie field of the caller's.
+        if jar.text != nil, try !request.hasField(.cookie) { configuration.onRedirect = { jar.redirected($0) } }
         configuration.onRequest = { LoadCourse.current?.add($0) }
         limits.apply(to: &configuration)
         try endpoint.apply(to: &configuration.options)
         return HTTPTransfer.Settings(
-            session: HTTPSession(configuration), proxies: proxies, login: login, prompt: prompt, output: output,
+            session: HTTPSession(configuration), jar: jar, proxies: proxies, login: login, prompt: prompt,
+            output: output,
             writeOut: try output.writeOut.map(WriteOut.init), heads: output.dumpHeader.map(HeadDump.init),
             stallTimeout: limits.stallTimeout.map { .seconds($0) }, rate: try limits.pace.rate(),
             maximumSize: try limits.maximumSize(),

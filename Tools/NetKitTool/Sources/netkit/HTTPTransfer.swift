@@ -18,6 +18,7 @@ struct HTTPTransfer: Sendable {
     /// What the transfers of a command have in common.
     struct Settings: Sendable {
         var session: HTTPSession
+        var jar: CookieJar
         var proxies: ProxySettings
         var login: LoginOptions
         var prompt: LoginPrompt

@@ -124,7 +124,7 @@ struct RequestOptions: ParsableArguments {
         name: [.customShort("b"), .long], parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
             """
-            Send cookies: NAME=VALUE pairs for the URL's host, separated by ;, or those of a FILE, in Netscape's format or as \
+            Send cookies: NAME=VALUE pairs for the URL's host, separated by ;, as they are, or those of a FILE, in Netscape's format or as \
             Set-Cookie lines. A FILE that does not exist has none.
             """, valueName: "DATA|FILE"))
     var cookie: [String] = []
@@ -270,6 +270,9 @@ struct RequestOptions: ParsableArguments {
             return value == nil ? name : nil
         }
     }
+
+    /// Whether -H sends a field.
+    func hasField(_ name: HTTPFieldName) throws -> Bool { try headers.contains { try field($0).0 == name } }
 
     /// The form of -F; nil without it. Reads standard input if a part has its contents.
     func multipartForm() throws -> MultipartForm? {

@@ -44,6 +44,14 @@ import Testing
             (["--json-body", "[1,", "--json-body", "2]"], "Content-Length: 5\r\n", "\r\n\r\n[1,2]"),
             (["--data-raw", "@a"], "POST / ", "\r\n\r\n@a"), ([], "Accept: */*\r\n", "\r\n\r\n"),
             (["-H", "Accept: a/b"], "Accept: a/b\r\n", "\r\n\r\n"),
+            (["-Fa=text; type=text/plain"], "name=\"a\"\r\nContent-Type: text/plain\r\n\r\ntext\r\n--", "--"),
+            (["-Fa= b;c ;\tTYPE=x/y;  filename=f"], "filename=\"f\"\r\nContent-Type: x/y\r\n\r\nb;c\r\n--", "--"),
+            (["-Fa=b; type=x/y; charset=z"], "Content-Type: x/y; charset=z\r\n\r\nb\r\n--", "--"),
+            (["-Fa=b; see type=x/y"], "name=\"a\"\r\n\r\nb; see type=x/y\r\n--", "--"),
+            (["-b", "a=1; flag"], "Cookie: a=1; flag\r\n", "\r\n\r\n"),
+            (["-b", "a=1;a=2; a=1"], "Cookie: a=1;a=2; a=1\r\n", "\r\n\r\n"),
+            (["-b", "a=1", "-b", "=b;;"], "Cookie: a=1; =b;;\r\n", "\r\n\r\n"),
+            (["-b", "a=1", "-H", "Cookie: b=2"], "Cookie: b=2\r\n", "\r\n\r\n"),
             (["-Fa=b;c;type=x/y;filename=f"], "name=\"a\"; filename=\"f\"\r\nContent-Type: x/y\r\n\r\nb;c\r\n--", "--"),
             (
                 ["-F", #"a="b;\"c"; type=x/y; charset=z ;filename="d;e""#],
@@ -68,6 +76,32 @@ import Testing
         let run = try await Tool.run(["get"] + options + ["http://127.0.0.1:\(server.port)/"])
         #expect(run.status == 0 && run.output.contains(part), "\(run.text)")
         #expect(end.hasSuffix("--") ? run.output.contains(end) : run.output.hasSuffix(end), "\(run.text)")
+    }
+
+    /// As with curl, the text of -b follows the cookies of the jar, and goes to its host only.
+    @Test func cookiesOfRedirects() async throws {
+        let server = try ScriptedServer { connection throws(PeerError) in
+            while let head = try? connection.readHead() {
+                let port =
+                    head.split(separator: "\r\n").first { $0.hasPrefix("Host:") }?.split(separator: ":").last ?? ""
+                let path = head.split(separator: " ")[1]
+                let next = [
+                    "/": "/same", "/same": "http://localhost:\(port)/other", "/other": "http://127.0.0.1:\(port)/end",
+                ]
+                let cookie = head.split(separator: "\r\n").first { $0.hasPrefix("Cookie:") } ?? "none"
+                let head =
+                    next[String(path)].map { "302 Found\r\nLocation: \($0)\r\nSet-Cookie: at\(path.dropFirst())=1\r\n" }
+                    ?? "200 OK\r\n"
+                try connection.send("HTTP/1.1 \(head)X-Seen: \(cookie)\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        defer { server.stop() }
+        let run = try await Tool.run(["get", "-L", "-i", "-b", "a=1; flag", "http://127.0.0.1:\(server.port)/"])
+        let seen = run.output.split(separator: "\n").filter { $0.hasPrefix("X-Seen: ") }.map { $0.dropFirst(8) }
+        #expect(
+            seen == [
+                "Cookie: a=1; flag", "Cookie: at=1; a=1; flag", "none", "Cookie: at=1; atsame=1; a=1; flag",
+            ], "\(run.text)")
     }
 
     @Test("one of several URLs that is none costs itself") func severalURLs() async throws {
