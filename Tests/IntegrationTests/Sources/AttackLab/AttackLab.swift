@@ -3,8 +3,8 @@ internal import Peers
 
 /// Runs attacks, each on a victim in a separate process, so that memory from one attack does not hide the growth of another.
 public struct AttackLab: Sendable {
-    /// The time after the end of an attack when the victim counts as hung, in seconds.
-    private static let graceSeconds = 20.0
+    /// The time after the end of an attack when the victim counts as hung, in seconds: in the lab, and in the small version of a row.
+    private static let graceSeconds = (lab: 20.0, small: 120.0)
 
     private let tool: String
 
@@ -68,11 +68,12 @@ public struct AttackLab: Sendable {
             Program(tool), ["--measure", attack.name, "--seconds", "\(seconds)", "--bytes", "\(bytes)"], in: namespace)
         if attack.hasSlowDisk { command.environment["LD_PRELOAD"] = try await slowDisk() }
         let result: Command.Result
+        let grace = bytes > 0 ? Self.graceSeconds.small : Self.graceSeconds.lab
         do throws(PeerError) {
-            result = try await command.run(seconds: seconds + Self.graceSeconds)
+            result = try await command.run(seconds: seconds + grace)
         } catch {
             throw error.code == .timedOut
-                ? Breach(description: "the victim hung for \(Int(Self.graceSeconds)) s") : error
+                ? Breach(description: "the victim hung for \(Int(grace)) s") : error
         }
         guard result.status == 0 else {
             let signal =

@@ -50,7 +50,7 @@ public struct AttackRun: Sendable {
             peer = try await HostileProcess(attack.program, mode: attack.mode, bytes: bytes, identity: identity)
         }
         scene.ports = peer?.ports ?? []
-        let load = HonestLoad(try url("http", honest.ports[0]), tls: nil)
+        let load = HonestLoad(try url("http", honest.ports[0]), tls: nil, isSmall: bytes > 0)
         defer { _ = honest.stop() }
         return try await measured(beside: load) { [scene] measurement in
             try await repeated(operation, scene, &measurement)
@@ -77,7 +77,8 @@ public struct AttackRun: Sendable {
         let running = Task { try await server.run(site.respond) }
         defer { running.cancel() }
         let port = Int(server.port ?? 0)
-        let load = HonestLoad(try url(isSecure ? "https" : "http", port), tls: isSecure ? scene.tls() : nil)
+        let load = HonestLoad(
+            try url(isSecure ? "https" : "http", port), tls: isSecure ? scene.tls() : nil, isSmall: bytes > 0)
         let measurement = try await measured(beside: load) { measurement in
             let peer = try await HostileProcess(attack.program, mode: attack.mode, bytes: bytes, victim: port)
             if bytes > 0 {
@@ -96,7 +97,7 @@ public struct AttackRun: Sendable {
 
     private func onBrowser(_ scene: AttackScene) async throws -> AttackMeasurement {
         let honest = try await HostileProcess(.script, mode: "honest", bytes: 0)
-        let load = HonestLoad(try url("http", honest.ports[0]), tls: nil)
+        let load = HonestLoad(try url("http", honest.ports[0]), tls: nil, isSmall: bytes > 0)
         defer { _ = honest.stop() }
         let victim = try BrowsingVictim()
         return try await measured(beside: load) { measurement in

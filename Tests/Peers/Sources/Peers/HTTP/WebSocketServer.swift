@@ -52,9 +52,14 @@ public final class WebSocketServer: Peer {
                 async for message in socket:
                     await socket.send(message)
                 print("CLOSED", socket.close_code, socket.close_reason, flush=True)
+            # Since version 14, the client must offer one of the subprotocols unless a function chooses. Its arguments are the offers of client
+            # and server; since then the connection and those of the client.
+            def select(first, second):
+                return "echo" if "echo" in (first if isinstance(first, (list, tuple)) else second) else None
             async def main():
                 async with websockets.serve(
-                        echo, "127.0.0.1", int(sys.argv[1]), max_size=32 << 20, subprotocols=["echo"]):
+                        echo, "127.0.0.1", int(sys.argv[1]), max_size=32 << 20, subprotocols=["echo"],
+                        select_subprotocol=select):
                     await asyncio.Future()
             asyncio.run(main())
 
