@@ -104,7 +104,7 @@ import Testing
             ], "\(run.text)")
     }
 
-    @Test("one of several URLs that is none costs itself") func severalURLs() async throws {
+    @Test("one invalid URL of several costs only itself") func severalURLs() async throws {
         let server = try Self.echo()
         defer { server.stop() }
         let url = "http://127.0.0.1:\(server.port)/"
