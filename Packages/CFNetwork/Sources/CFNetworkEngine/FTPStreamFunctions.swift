@@ -4,7 +4,7 @@
 internal import CFNetworkC
 internal import CFNetworkC.Runtime
 package import CoreFoundation
-internal import FTPListing
+@_spi(Packages) internal import FTPListing
 internal import FTPStream
 internal import Foundation
 internal import StreamKit
