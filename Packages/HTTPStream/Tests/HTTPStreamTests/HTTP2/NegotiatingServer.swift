@@ -18,10 +18,12 @@ final class NegotiatingServer: Sendable {
     ///   - readsBodies: as for ``HTTP2Peer``.
     ///   - handler: acts on the events of HTTP/2.
     ///   - answer: answers each request of HTTP/1.1; by default, with 200.
+    ///   - onEnd: called at the end of each connection of HTTP/2.
     init(
         _ protocols: [String], suite: String? = nil, readsBodies: Bool = true,
         _ handler: @escaping HTTP2Peer.Handler = HTTP2Peer.answer,
-        http1 answer: @escaping @Sendable (HTTPServerExchange) async throws -> Void = { try await $0.respond(.ok) }
+        http1 answer: @escaping @Sendable (HTTPServerExchange) async throws -> Void = { try await $0.respond(.ok) },
+        onEnd: @escaping @Sendable () -> Void = {}
     ) throws {
         var settings = StreamListener.Configuration()
         var tls = try TestIdentity.server()
@@ -38,6 +40,7 @@ final class NegotiatingServer: Sendable {
                 self.connections.withLock { $0 += 1 }
                 if pair[.tlsInformation]?.applicationProtocol == "h2" {
                     try? await HTTP2Peer.serve(pair, readsBodies: readsBodies, handler)
+                    onEnd()
                 } else {
                     await HTTPServer.serve(pair, HTTPServer.Configuration(), answer)
                 }
