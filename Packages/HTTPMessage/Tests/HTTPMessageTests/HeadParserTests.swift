@@ -135,7 +135,6 @@ import Testing
         #expect(parseHead(.response, text) == .failure(HTTPMessageError(code, offset: offset)))
     }
 
-    // Parity: HM-036
     @Test("a client skips whitespace before a colon, except that of a field on which the length depends")
     func whitespaceBeforeColon() {
         guard case .head(_, _, let fields) = parseHead(.response, "HTTP/1.1 200 OK\r\nServer : x\r\n\r\n", .client)
@@ -154,6 +153,7 @@ import Testing
         }
     }
 
+    // Parity: HM-036
     @Test(
         arguments: [
             (.response, "HTTP/1.1 200 OK\nA: 1\r\nB: 2\n\n", .bareLineFeed, ["A: 1", "B: 2"]),
