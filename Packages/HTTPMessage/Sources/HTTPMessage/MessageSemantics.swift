@@ -99,10 +99,30 @@ extension HeadStorage {
 extension HTTPResponse {
     /// The target of a redirect: the first `Location` of a 301, 302, 303, 307 or 308 (RFC 9110 §10.2.2).
     ///
-    /// This is a URL reference, to be resolved against the request's URL. Outside its host and port, characters that are invalid in a URL
-    /// (RFC 3986 §2) are percent-escaped, also a percent sign that begins no escape: many servers send raw UTF-8, spaces or brackets,
-    /// also beside escapes. Nil for other statuses and for an absent or empty `Location`.
-    public var redirectLocation: String? {
+    /// This is a URL reference, to be resolved against the request's URL. Bytes that are invalid in a URL are percent-escaped,
+    /// because some servers send raw UTF-8. Nil for other statuses and for an absent or empty `Location`.
+    public var redirectLocation: String? { redirectLocation { HTTPGrammar.isTargetByte($0[$1]) } }
+
+    /// The ``redirectLocation`` for `URL`, which escapes a whole component, escapes included, if one character in it is invalid.
+    ///
+    /// Outside its host and port, all characters that are invalid in a URL (RFC 3986 §2) are percent-escaped, also a percent sign that begins no
+    /// escape: many servers send brackets or braces beside escapes.
+    @_spi(Packages) public var redirectReference: String? {
+        var authority: Range<Int>?
+        return redirectLocation { bytes, index in
+            switch bytes[index] {
+            case UInt8(ascii: "["), UInt8(ascii: "]"):
+                authority = authority ?? HTTPResponse.authority(of: bytes)
+                return authority?.contains(index) == true
+            case UInt8(ascii: "%"):
+                return bytes[(index + 1)...].prefix(2).count { Character(UnicodeScalar($0)).isHexDigit } == 2
+            case let byte: return HTTPGrammar.isTargetByte(byte) && !HTTPResponse.invalidVisible.contains(byte)
+            }
+        }
+    }
+
+    /// The target, in which all bytes but those that are valid are percent-escaped.
+    private func redirectLocation(_ isValid: (_ bytes: [UInt8], _ index: Int) -> Bool) -> String? {
         switch status.code {
         case 300, 301, 302, 303, 307, 308: break
         default: return nil
@@ -110,24 +130,10 @@ extension HTTPResponse {
         guard let index = fields.firstIndex(of: .location) else { return nil }
         let bytes = fields[index].rawValue
         guard !bytes.isEmpty else { return nil }
-        return HTTPResponse.escaped(bytes)
-    }
-
-    /// Returns a URL reference with its invalid characters escaped.
-    private static func escaped(_ reference: [UInt8]) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
-        let authority = authority(of: reference)
         var escaped: [UInt8] = []
-        for (index, byte) in reference.enumerated() {
-            let isValid =
-                switch byte {
-                case UInt8(ascii: "["), UInt8(ascii: "]"): authority.contains(index)
-                case UInt8(ascii: "%"):
-                    reference[(index + 1)...].prefix(2).count { Character(UnicodeScalar($0)).isHexDigit } == 2
-                case HTTPGrammar.hash: true
-                default: HTTPGrammar.isTargetByte(byte) && !invalidVisible.contains(byte)
-                }
-            if isValid {
+        for (index, byte) in bytes.enumerated() {
+            if byte == HTTPGrammar.hash || isValid(bytes, index) {
                 escaped.append(byte)
             } else {
                 escaped += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]

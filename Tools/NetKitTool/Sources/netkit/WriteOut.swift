@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import NetKit
+@_spi(Packages) import NetKit
 
 /// The format of `-w`: text with the facts of a transfer in the place of `%{name}`. The names are curl's.
 struct WriteOut: Sendable {
@@ -107,7 +107,7 @@ struct WriteOut: Sendable {
             return "\(report.hops.count { $0.steps.contains { if case .connect = $0.kind { true } else { false } } })"
         case .headers: return "\(outcome.response?.fields.count ?? 0)"
         case .redirectURL:
-            guard let location = outcome.response?.redirectLocation, let base = hop.flatMap({ URL(string: $0.url) })
+            guard let location = outcome.response?.redirectReference, let base = hop.flatMap({ URL(string: $0.url) })
             else {
                 return ""
             }

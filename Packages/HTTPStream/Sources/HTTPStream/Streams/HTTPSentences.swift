@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import HTTP2
 internal import HTTPAuth
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 public import StreamKit
 
 extension StreamErrorDetail {
@@ -287,7 +287,7 @@ extension StreamError {
     /// The error for a response that is not a success: what its status means for the caller.
     static func unsuccessful(_ response: HTTPResponse) -> StreamError {
         let url = response.url?.publicText
-        let next = response.redirectLocation.flatMap { URL(string: $0, relativeTo: response.url)?.publicText }
+        let next = response.redirectReference.flatMap { URL(string: $0, relativeTo: response.url)?.publicText }
         let status = "\(response.status.code) \(response.status.standardPhrase)"
         let sentence =
             switch response.status.code {

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-public import HTTPMessage
+@_spi(Packages) public import HTTPMessage
 internal import StreamKit
 
 /// Determines the request that follows a redirect (RFC 9110 §15.4), without secrets for other origins.
@@ -25,7 +25,7 @@ public struct RedirectPolicy: Sendable {
         after response: HTTPResponse, to request: HTTPRequest, at url: URL, of old: HTTPOrigin, hasBody: Bool,
         _ crossOrigin: CrossOriginPolicy, opensWebSocket: Bool = false
     ) throws(StreamError) -> NextRequest? {
-        guard let location = response.redirectLocation else { return nil }
+        guard let location = response.redirectReference else { return nil }
         guard let target = resolve(location, against: url, opensWebSocket) else {
             throw .badURL("the redirect's Location is not a URL.")
         }

@@ -41,6 +41,8 @@ import Testing
         ("http://a.example/b/.", "http://a.example/b/"), ("http://a.example/..b/.c/...", "http://a.example/..b/.c/..."),
         ("http://a.example//b//../c", "http://a.example//b/c"),
         ("http://a.example?x=/../y", "http://a.example?x=/../y"),
+        ("/s?q=a%20b&f[0]=1", "http://example.org/s?q=a%20b&f%5B0%5D=1"),
+        ("/a%20b|c", "http://example.org/a%20b%7Cc"), ("http://[::1]:8/%5B[", "http://[::1]:8/%5B%5B"),
     ])
     func resolving(_ location: String, _ expected: String) throws {
         #expect(try next(302, location)?.url.absoluteString == expected)
