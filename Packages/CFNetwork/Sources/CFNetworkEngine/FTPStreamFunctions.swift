@@ -48,14 +48,18 @@ package func __CFFTPCreateParsedResourceListing(
         let step = try parser.parse(bytes)
         var entry = step.entry
         var used = step.consumed
-        // If the line can be read in two ways, those after it show which one is right.
+        // If the line can be read in two ways, those after it show which one is right. Each call looks at them again, so at few of them.
+        var linesAhead = 0
         while entry == nil, parser.holdsEntries {
-            guard let next = try? parser.parse(bytes.extracting(droppingFirst: used)), next.consumed > 0 else {
+            guard linesAhead < 32, let next = try? parser.parse(bytes.extracting(droppingFirst: used)),
+                next.consumed > 0
+            else {
                 entry = try parser.finish(bytes.extracting(first: 0)).first
                 break
             }
             entry = next.entry
             used += next.consumed
+            linesAhead += 1
         }
         if let entry { parsed?.pointee = entry.dictionary }
         return step.consumed
