@@ -88,7 +88,10 @@
 
     /// The field of an option that these properties contain; nil if they contain none.
     public func label(in properties: StreamProperties) -> String? {
-        indices.first { properties.value(named: $0.key) != nil }.map { rows[$0.value].label }
+        let indices = indices
+        var found: Int?
+        properties.forEach { key, _ in found = found ?? indices[key.name] }
+        return found.map { rows[$0].label }
     }
 
     /// Checks all options, as setting each of them would.
