@@ -23,15 +23,15 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     }
 
     /// The use of the connection; nil once the load has no use for the stream any more.
-    private(set) var connection: HTTPConnection?
+    @exclusivity(unchecked) private(set) var connection: HTTPConnection?
     private let link: HTTP2ClientLink
     private let stream: HTTP2ClientStream
     private let request: HTTPRequest
     /// Whether the stream is to carry another protocol.
     private let opensTunnel: Bool
     private let limits: HTTPLimits
-    private var phase: Phase
-    private var messages: ExchangeMessages
+    @exclusivity(unchecked) private var phase: Phase
+    @exclusivity(unchecked) private var messages: ExchangeMessages
     /// Coded bytes of the response that have not been decoded.
     private var coded: ReceiveBuffer?
     /// The length of the body that the head declares.
