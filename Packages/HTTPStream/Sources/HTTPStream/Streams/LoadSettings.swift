@@ -68,9 +68,10 @@ struct LoadSettings: Sendable {
         if let label = HTTPOptions.table.label(in: options.connection) {
             throw .misplaced("connection[.http(\\.\(label))]", instead: "HTTPOptions.\(label)")
         }
+        let (own, others) = options.connection.split(by: StreamKind.http.properties)
+        if others.isEmpty { return (LoadSettings(options), others) }
         var options = options
-        let others: StreamProperties
-        (options.connection, others) = options.connection.split(by: StreamKind.http.properties)
+        options.connection = own
         return (LoadSettings(options), others)
     }
 
