@@ -294,12 +294,13 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     }
 
     private func conclude(_ state: inout State, writes: Bool) {
-        state.core.settle(now: .now)
+        let now = Moment.now
+        state.core.settle(now: now)
         if !state.core.hasEnded {
             // The last frame tells the peer why the connection fails, which ends now.
             let isLast = state.core.machine.failure != nil
             if writes || isLast { write(&state) } else if state.core.outputCount > 0 { scheduleWork(&state) }
-            state.core.endIfOver(now: .now)
+            state.core.endIfOver(now: now)
         }
         if !state.core.hasEnded {
             if loop.isCurrent {
@@ -326,7 +327,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         guard let deadline = state.core.nextDeadline else { return }
         if let current = state.timer?.deadline, current <= deadline { return }
         state.timer?.cancel()
-        state.timer = loop.schedule(at: deadline) { [weak self] in self?.ring() }
+        // Not weak: each use of an object with weak references costs more. A connection that has ended has no timer.
+        state.timer = loop.schedule(at: deadline) { [self] in ring() }
     }
 
     private func ring() {
@@ -342,7 +344,7 @@ extension HTTP2Link where Core: ~Copyable {
     private enum ThreadStep {
         /// It waits for input.
         case waits
-        /// There is more of what it has read.
+        /// There is more of what it has read, or more to read: the last read was a long one.
         case goesOn
         /// It looks at what else it waits for: there may be more input.
         case mindsOthers
@@ -423,8 +425,9 @@ extension HTTP2Link where Core: ~Copyable {
             let step = change(collecting: &consequences, isReaderWork: true) { state -> ThreadStep in
                 if state.core.hasEnded || state.isOutputFull { return .leaves }
                 _ = readPiece(&state)
-                if !state.unread.isEmpty { return .goesOn }
-                return state.hasInput ? .mindsOthers : .waits
+                if !state.hasInput { return .waits }
+                let wasLong = state.unread.upperBound >= HTTP2Link.pieceSize
+                return wasLong || !state.unread.isEmpty ? .goesOn : .mindsOthers
             }
             consequences.perform(self)
             isSignalled = isSignalled || consequences.notices.contains { self.point(signalledBy: $0) === point }
@@ -441,7 +444,7 @@ extension HTTP2Link where Core: ~Copyable {
         switch role.withLock({ $0.readerGoesOn() }) {
         case .loop: loop.execute { [self] in work() }
         case .free(let point, let checksSoon):
-            if checksSoon { loop.executeDeferred { [weak self] in self?.checkReader() } }
+            if checksSoon { loop.executeDeferred { [self] in checkReader() } }
             point?.signal([.readable, .writable])
         }
         return wake
@@ -451,7 +454,7 @@ extension HTTP2Link where Core: ~Copyable {
     private func checkReader() {
         let (checksAgain, reader) = role.withLock { ($0.loopChecks(), $0.reader) }
         if checksAgain {
-            loop.schedule(at: .now + HTTP2Link.checkInterval) { [weak self] in self?.checkReader() }
+            loop.schedule(at: .now + HTTP2Link.checkInterval) { [self] in checkReader() }
         } else if reader == .loop {
             work()
         }

@@ -94,7 +94,9 @@ final class ConnectionSecurity: Sendable {
 ///
 /// A connection that ends at a proxy serves all `http` origins, since each request names its origin to the proxy. A login that
 /// belongs to the connection then takes place once, and not once per origin.
-struct HTTPConnectionKey: Hashable, Sendable {
+///
+/// A class, because each load of a shared connection keeps its key.
+final class HTTPConnectionKey: Hashable, Sendable {
     /// The endpoint: the origin, or the proxy that takes requests for any origin.
     let origin: HTTPOrigin
     /// The caller's own fields of a login that may belong to the connection.
@@ -164,7 +166,8 @@ struct HTTPConnectionKey: Hashable, Sendable {
     var endpoint: HTTPEndpoint? { options?.endpoint }
 
     static func == (left: HTTPConnectionKey, right: HTTPConnectionKey) -> Bool {
-        left.loop == right.loop && left.origin == right.origin && left.ownLogin == right.ownLogin
+        if left === right { return true }
+        return left.loop == right.loop && left.origin == right.origin && left.ownLogin == right.ownLogin
             && (left.options === right.options || left.options == right.options)
     }
 
