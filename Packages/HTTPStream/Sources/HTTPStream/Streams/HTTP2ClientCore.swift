@@ -153,7 +153,9 @@ extension HTTP2ClientCore {
 
     private func requireOpen() throws(HTTP2LinkFailure) {
         switch phase {
-        case .open: if machine.isDraining { throw .unavailable }
+        case .open:
+            if let failure = machine.failure { throw .connection(.http2(failure)) }
+            if machine.isDraining { throw .unavailable }
         case .draining, .writingLast: throw .unavailable
         case .ended(let error): throw .connection(error)
         }

@@ -225,8 +225,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             state.isInputExhausted = false
             handle(wake, &state)
         }
-        // Work that is scheduled writes by itself.
-        if state.hasOutput, !state.isWorkScheduled, !outputPoint.isRegistered(.writer, self),
+        if state.hasOutput, !outputPoint.isRegistered(.writer, self),
             let wake = outputPoint.watch(.writer, for: .writable, with: self)
         {
             handle(wake, &state)
@@ -240,11 +239,11 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     // MARK: After each change
 
-    /// Changes the state, and does what follows from that: events, output and deadlines; then performs the notices without the lock.
+    /// Changes the state, and does what follows from that: events, output and deadlines; then performs the notices without the lock. On the
+    /// loop's thread, outside its work, all that follows at the end of the turn, once for all changes.
     ///
     /// - Parameter isReaderWork: whether the loop or a thread that reads calls this, which holds no lock: its notices are performed at once. Those
-    ///   of other callers are performed by the loop, since the caller may hold locks. Output is written by this call, except on the loop's thread
-    ///   outside its work: then at the end of the turn.
+    ///   of other callers are performed by the loop, since the caller may hold locks.
     @discardableResult
     private func withState<Result: Sendable, Failure: Error>(
         isReaderWork: Bool = false, _ body: (inout State) throws(Failure) -> Result
@@ -267,12 +266,11 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         try state.withLock { (state) throws(Failure) in
             let (wasOpen, hadEnded) = (state.core.isOpen, state.core.hasEnded)
             defer {
-                conclude(&state, writes: isReaderWork || !loop.isCurrent)
+                if isReaderWork || !loop.isCurrent { conclude(&state) } else { scheduleWork(&state) }
                 consequences.beginsDraining = wasOpen && !state.core.isOpen
                 consequences.hasEnded = state.core.hasEnded && !hadEnded
                 consequences.notices = state.core.takeNotices()
                 noteSignals(consequences.notices)
-                if !state.hasInput, state.core.isUnused { (state.buffer, state.unread) = ([], 0..<0) }
             }
             return try body(&state)
         }
@@ -293,13 +291,11 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         }
     }
 
-    private func conclude(_ state: inout State, writes: Bool) {
+    private func conclude(_ state: inout State) {
         let now = Moment.now
         state.core.settle(now: now)
         if !state.core.hasEnded {
-            // The last frame tells the peer why the connection fails, which ends now.
-            let isLast = state.core.machine.failure != nil
-            if writes || isLast { write(&state) } else if state.core.outputCount > 0 { scheduleWork(&state) }
+            write(&state)
             state.core.endIfOver(now: now)
         }
         if !state.core.hasEnded {
@@ -310,6 +306,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             }
         }
         setTimer(&state)
+        if !state.hasInput, state.core.isUnused { (state.buffer, state.unread) = ([], 0..<0) }
     }
 
     private func scheduleWork(_ state: inout State) {
