@@ -21,6 +21,7 @@ let package = Package(
     products: [
         .executable(name: "netkit-bench-ours", targets: ["Ours"]),
         .executable(name: "netkit-bench-http2", targets: ["OursHTTP2"]),
+        .executable(name: "netkit-bench-no-loss", targets: ["NoLoss"]),
         .library(name: "BenchmarkRows", targets: ["BenchmarkRows", "CMeasure"]),
         .executable(name: "bench-peer", targets: ["Peer"]),
         .executable(name: "bench-floors", targets: ["Floors"]),
@@ -34,6 +35,7 @@ let package = Package(
         .package(path: "../../Packages/FTPStream"),
         .package(path: "../../Packages/HTTP2"),
         .package(path: "../../Packages/HTTPMessage"),
+        .package(path: "../../Packages/HTTPStream"),
         .package(path: "../../Packages/HostResolver"),
         .package(path: "../../Packages/NetKit"),
         .package(path: "../../Packages/StreamKit"),
@@ -60,6 +62,19 @@ let package = Package(
                 .product(name: "HPACK", package: "HTTP2"),
                 .product(name: "HTTP2", package: "HTTP2"),
                 .product(name: "HTTPMessage", package: "HTTPMessage"),
+            ],
+            swiftSettings: settings
+        ),
+        // The requests of HTTPStream's test HTTP2NoLossTests, of which it has links.
+        .executableTarget(
+            name: "NoLoss",
+            dependencies: [
+                "BenchmarkRows", "CMeasure",
+                .product(name: "EventLoops", package: "EventLoops"),
+                .product(name: "HTTP2", package: "HTTP2"),
+                .product(name: "HTTPMessage", package: "HTTPMessage"),
+                .product(name: "HTTPStream", package: "HTTPStream"),
+                .product(name: "StreamKit", package: "StreamKit"),
             ],
             swiftSettings: settings
         ),

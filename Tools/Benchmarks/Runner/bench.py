@@ -10,7 +10,7 @@ import sys
 import goals
 import guard
 import report
-from groups import CFNETWORK, FLOORS, GROUPS, OURS, TLS_FLOORS
+from groups import CFNETWORK, FLOORS, GROUPS, NO_LOSS, OURS, TLS_FLOORS
 from measuring import count_instructions, measure
 from peers import Peers, Unavailable
 from programs import ROOT, Programs
@@ -98,7 +98,7 @@ def guard_rows(arguments, programs, peers):
 
 
 def measure_group(group, arguments, programs, peers):
-    own = (FLOORS, TLS_FLOORS, OURS, CFNETWORK)
+    own = (FLOORS, TLS_FLOORS, OURS, NO_LOSS, CFNETWORK)
     variants = [variant for variant in group.variants if not arguments.no_rivals or variant.program in own]
     for program in ("bench-peer", *(variant.program for variant in variants)):
         try:

@@ -32,6 +32,7 @@ class Group:
     variants: tuple[Variant, ...]
     placement: str = "free"  # split: client on one CPU, peers on the other; shared: all on one CPU; free: not pinned
     rounds: int = 7
+    time_limit: int = 180  # seconds for one run; most take less than ten
     namespace: bool = False  # run with the name service of peers.NameService
     instruction_sizes: tuple[int, int] | None = None  # the slope between these two sizes is the cost per unit
     metrics: tuple[str, ...] = field(default=("cpu", "wall"))
@@ -48,6 +49,7 @@ AHC = "bench-ahc"
 HUMMINGBIRD = "bench-hummingbird"
 NGHTTP2 = "bench-nghttp2"
 OURS_HTTP2 = "netkit-bench-http2"
+NO_LOSS = "netkit-bench-no-loss"
 LFTP = "lftp"
 CFNETWORK = "bench-cfnetwork"
 
@@ -442,6 +444,16 @@ GROUPS = (
             Variant("nginx", NGHTTP2, "load", "port={http2} process={http2-worker} load-cpu={client-cpu} count={size}"),
             Variant("Hummingbird", HUMMINGBIRD, "secure-serving", SERVING, share=1 / 2),
             Variant("ours", OURS, "secure-serving", SERVING, goals=("cpu <= 1.60 x nginx", "cpu <= 0.40 x Hummingbird")),
+        ),
+    ),
+    Group(
+        "12k", "none lost: 64 callers of all kinds send requests over HTTP/2 to servers that end each connection", "request",
+        1_000_000, 20_000, rounds=1, time_limit=3_600,
+        variants=(
+            Variant("harsh server", NO_LOSS, "harsh", "count={size} idempotent=0"),
+            Variant("harsh server without GOAWAY", NO_LOSS, "harsh", "count={size} idempotent=1"),
+            Variant("HTTPServer", NO_LOSS, "ours", "count={size} ca={ca} certificate={certificate} key={key}"),
+            Variant("nginx", NO_LOSS, "nginx", "count={size} ca={ca} port={http2-ending} log={http2-ending-log}"),
         ),
     ),
     # HTTP/2 without sockets

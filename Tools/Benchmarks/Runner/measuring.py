@@ -11,7 +11,6 @@ from statistics import median
 from groups import GIB, MIB
 from peers import Unavailable
 
-TIMEOUT = 180  # seconds for one run; the longest takes about ten
 CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
 
 
@@ -51,7 +50,7 @@ def measure(group, variants, programs, peers, rounds, quick):
             show_progress(f"{group.id} round {number + 1} of {rounds}: {measurement.variant.name}")
             try:
                 command = command_line(group, measurement.variant, programs.path, peers, quick=quick)
-                measurement.runs.append(run(command))
+                measurement.runs.append(run(command, group.time_limit))
             except Unavailable as reason:
                 measurement.failure = str(reason)
     show_progress("")
@@ -64,13 +63,13 @@ def command_line(group, variant, path, peers, quick=False, size=None, under=()):
     return [*peers.client_prefix(group, variant), *program, *peers.arguments(variant, group, size)]
 
 
-def run(command, errors=None):
+def run(command, time_limit, errors=None):
     # A separate process group, so that a program's children (lftp.py starts lftp) end with it.
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
-        output, error_output = process.communicate(timeout=TIMEOUT)
+        output, error_output = process.communicate(timeout=time_limit)
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"not finished after {TIMEOUT} s") from None
+        raise Unavailable(f"not finished after {time_limit} s") from None
     finally:
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -89,9 +88,9 @@ def count_instructions(measurement, programs, peers, repetitions=1):
     group, variant = measurement.group, measurement.variant
     show_progress(f"{group.id} instructions: {variant.name}")
     try:
-        counts = [min(collected(command_line(group, variant, programs.stripped, peers, size=size, under=CALLGRIND))
-                      for _ in range(repetitions))
-                  for size in group.instruction_sizes]
+        commands = [command_line(group, variant, programs.stripped, peers, size=size, under=CALLGRIND)
+                    for size in group.instruction_sizes]
+        counts = [min(collected(command, group.time_limit) for _ in range(repetitions)) for command in commands]
     except Unavailable as reason:
         print(f"{group.id} {variant.name}: no instruction count: {reason}", file=sys.stderr)
         return
@@ -101,9 +100,9 @@ def count_instructions(measurement, programs, peers, repetitions=1):
     measurement.instructions = (counts[1] - counts[0]) / (large - small) * (MIB if group.unit == "GiB" else 1)
 
 
-def collected(command):
+def collected(command, time_limit):
     errors = []
-    run(command, errors)
+    run(command, time_limit, errors)
     found = re.search(r"Collected : (\d+)", errors[0])
     if not found:
         raise Unavailable("callgrind printed no count")

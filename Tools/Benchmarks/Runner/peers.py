@@ -116,6 +116,8 @@ class Placeholders(dict):
                 "http": lambda: peers.web().http_port,
                 "https": lambda: peers.web().https_port,
                 "http2": lambda: peers.web().http2_port,
+                "http2-ending": lambda: peers.web().ending_port,
+                "http2-ending-log": lambda: peers.web().ending_log,
                 "http2-worker": lambda: peers.web().worker(),
                 "certificate": lambda: peers.certificates().with_name("server.pem"),
                 "key": lambda: peers.certificates().with_name("server.key"),
@@ -174,6 +176,11 @@ class WebServer:
             server {{ listen 127.0.0.1:{http_port} backlog=4096; }}
             server {{ listen 127.0.0.1:{https_port} ssl backlog=4096; }}
             server {{ listen 127.0.0.1:{http2_port} ssl http2 backlog=4096; }}
+            log_format ended '$connection $request_uri';
+            server {{
+                listen 127.0.0.1:{ending_port} ssl http2 backlog=4096; keepalive_requests 1000;
+                access_log {root}/ended.log ended; location / {{ return 200 "$request_uri"; }}
+            }}
         }}
     """
 
@@ -182,11 +189,12 @@ class WebServer:
         peers.certificates()
         (self.root / "www").mkdir()
         self.file(1024)
-        self.http_port, self.https_port, self.http2_port = free_port(), free_port(), free_port()
+        self.http_port, self.https_port, self.http2_port, self.ending_port = (free_port() for _ in range(4))
+        self.ending_log = self.root / "ended.log"
         configuration = self.root / "nginx.conf"
         configuration.write_text(self.CONFIGURATION.format(
             root=self.root, http_port=self.http_port, https_port=self.https_port, http2_port=self.http2_port,
-            user="user root;" if os.geteuid() == 0 else ""))
+            ending_port=self.ending_port, user="user root;" if os.geteuid() == 0 else ""))
         log = self.root / "nginx.log"
         self.process = peers.spawn(
             [*WITH_RUNNER, nginx_path(), "-p", str(self.root), "-e", str(log), "-c", str(configuration)],

@@ -10,7 +10,7 @@ import Testing
 /// Requests whose bodies are sent while their responses arrive.
 @Suite(.timeLimit(.minutes(5))) struct HTTP2DuplexTests {
     /// Answers a head at once, returns each piece of the body as it arrives, and ends with the request.
-    private static let echo: HTTP2Peer.Handler = { (machine, event, _) in
+    private static let echo: HTTP2Script.Handler = { (machine, event, _) in
         switch event {
         case .request(let stream, _):
             try machine.respond(stream, with: try HTTPResponse(status: .ok), endsHere: false, now: .zero)
@@ -253,7 +253,7 @@ import Testing
         case connection
     }
 
-    private static func ending(_ end: ServersEnd) -> HTTP2Peer.Handler {
+    private static func ending(_ end: ServersEnd) -> HTTP2Script.Handler {
         { (machine, event, _) in
             guard case .request(let stream, let request) = event else { return nil }
             if request.head.method == .get {
@@ -372,7 +372,7 @@ import Testing
         let server = HTTP2Peer { (machine, event, connection) in
             if case .request(let stream, let request) = event, request.head.method == .get {
                 try machine.answer(stream)
-                return connection == 1 ? .write(HTTP2Peer.goAway(last: 3)) : nil
+                return connection == 1 ? .write(HTTP2Script.goAway(last: 3)) : nil
             }
             if case .ended(let stream) = event, stream != StreamID(1) || connection > 1 { return nil }
             return try Self.echo(&machine, event, connection)

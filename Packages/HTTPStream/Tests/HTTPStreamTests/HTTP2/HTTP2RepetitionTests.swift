@@ -50,7 +50,7 @@ import Testing
     func goAway() async throws {
         let server = HTTP2Peer { (machine, event, connection) in
             guard case .ended(let stream) = event else { return nil }
-            if connection == 1 { return .close(HTTP2Peer.goAway(last: 0)) }
+            if connection == 1 { return .close(HTTP2Script.goAway(last: 0)) }
             try machine.answer(stream)
             return nil
         }
@@ -68,7 +68,7 @@ import Testing
             }
             try machine.respond(
                 stream, with: HTTPResponse(status: HTTPStatus(integerLiteral: 103)), endsHere: false, now: .zero)
-            return .finish(HTTP2Peer.goAway(last: 1))
+            return .finish(HTTP2Script.goAway(last: 1))
         }
         #expect(try await load(server.stream()) == .ok)
         await #expect(throws: StreamError.self) { _ = try await load(server.stream(.post, body: .bytes([1]))) }
@@ -90,7 +90,7 @@ import Testing
             // All requests that are left have arrived. The first one is answered.
             guard isComplete else { return nil }
             try machine.answer(StreamID(1))
-            return .write(HTTP2Peer.goAway(last: 1))
+            return .write(HTTP2Script.goAway(last: 1))
         }
         try await withThrowingTaskGroup { group in
             for _ in 0..<count {
@@ -111,7 +111,7 @@ import Testing
         let body = [UInt8](repeating: 1, count: 60_000)
         for _ in 0..<20 {
             let server = HTTP2Peer { (machine, event, connection) in
-                if case .request = event, connection == 1 { return .close(HTTP2Peer.goAway(last: 0)) }
+                if case .request = event, connection == 1 { return .close(HTTP2Script.goAway(last: 0)) }
                 if case .ended(let stream) = event { try machine.answer(stream) }
                 return nil
             }
@@ -124,7 +124,7 @@ import Testing
     func draining() async throws {
         let server = HTTP2Peer { (machine, event, connection) in
             switch event {
-            case .request(StreamID(1), _) where connection == 1: return .write(HTTP2Peer.goAway(last: 1))
+            case .request(StreamID(1), _) where connection == 1: return .write(HTTP2Script.goAway(last: 1))
             // Requests behind GOAWAY are not processed.
             case .ended(let stream) where connection > 1 || stream == StreamID(1):
                 try machine.answer(stream, body: [UInt8(connection)])

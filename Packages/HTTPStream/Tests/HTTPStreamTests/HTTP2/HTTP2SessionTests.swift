@@ -77,7 +77,7 @@ import Testing
     // MARK: Logins
 
     /// Answers requests without the field with a challenge, and others with 200.
-    private static func challenging(_ challenge: String) -> HTTP2Peer.Handler {
+    private static func challenging(_ challenge: String) -> HTTP2Script.Handler {
         { (machine, event, _) in
             guard case .request(let stream, let request) = event else { return nil }
             var fields = HTTPFields()

@@ -21,7 +21,7 @@ final class NegotiatingServer: Sendable {
     ///   - onEnd: called at the end of each connection of HTTP/2.
     init(
         _ protocols: [String], suite: String? = nil, readsBodies: Bool = true,
-        _ handler: @escaping HTTP2Peer.Handler = HTTP2Peer.answer,
+        _ handler: @escaping HTTP2Script.Handler = HTTP2Script.answer,
         http1 answer: @escaping @Sendable (HTTPServerExchange) async throws -> Void = { try await $0.respond(.ok) },
         onEnd: @escaping @Sendable () -> Void = {}
     ) throws {
@@ -39,7 +39,7 @@ final class NegotiatingServer: Sendable {
             try await listener.run { pair in
                 self.connections.withLock { $0 += 1 }
                 if pair[.tlsInformation]?.applicationProtocol == "h2" {
-                    try? await HTTP2Peer.serve(pair, readsBodies: readsBodies, handler)
+                    try? await HTTP2Script.serve(pair, readsBodies: readsBodies, handler)
                     onEnd()
                 } else {
                     await HTTPServer.serve(pair, HTTPServer.Configuration(), answer)

@@ -32,7 +32,7 @@ import Testing
     }
 
     /// Opens each tunnel, and returns what it carries.
-    private static let echo: HTTP2Peer.Handler = { (machine, event, _) in
+    private static let echo: HTTP2Script.Handler = { (machine, event, _) in
         switch event {
         case .request(let stream, _):
             try machine.respond(stream, with: head(.ok), endsHere: false, now: .zero)
@@ -154,7 +154,7 @@ import Testing
         let server = try NegotiatingServer(["h2"]) { (machine, event, connection) in
             guard case .readable(let stream) = event else { return try Self.echo(&machine, event, connection) }
             return isReset
-                ? .write(HTTP2Peer.reset(stream, .connectError)) : .close(HTTP2Peer.goAway(last: 1, .noError))
+                ? .write(HTTP2Script.reset(stream, .connectError)) : .close(HTTP2Script.goAway(last: 1, .noError))
         }
         let pair = try pair(through: try proxy(server))
         try pair.open()
@@ -228,8 +228,8 @@ import Testing
         let server = try NegotiatingServer(["h2"]) { (machine, event, connection) in
             guard case .readable(let stream) = event else { return try Self.echo(&machine, event, connection) }
             switch kind {
-            case "reset": return .write(HTTP2Peer.reset(stream, .connectError))
-            case "goAway": return .write(HTTP2Peer.goAway(last: 0))
+            case "reset": return .write(HTTP2Script.reset(stream, .connectError))
+            case "goAway": return .write(HTTP2Script.goAway(last: 0))
             default: return .close()
             }
         }
@@ -307,7 +307,7 @@ import Testing
     func next(closes: Bool) async throws {
         let server = try NegotiatingServer(["h2"]) { (_, event, _) in
             guard case .request(let stream, _) = event else { return nil }
-            return closes ? .close() : .write(HTTP2Peer.reset(stream, .http11Required))
+            return closes ? .close() : .write(HTTP2Script.reset(stream, .http11Required))
         }
         let other = try NegotiatingServer(["h2"], Self.echo)
         let pair = StreamPair(host: "www.test", port: 7)

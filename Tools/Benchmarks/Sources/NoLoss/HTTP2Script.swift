@@ -1,0 +1,1 @@
+../../../../Packages/HTTPStream/Tests/HTTPStreamTests/HTTP2/HTTP2Script.swift
