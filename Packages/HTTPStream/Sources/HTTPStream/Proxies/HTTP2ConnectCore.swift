@@ -30,6 +30,8 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
     private(set) var isFull = false
     /// Whether the end of the bytes to the target has been sent.
     private(set) var hasFinished = false
+    /// Whether the tunnel has been closed: what the proxy still sends is not for it.
+    private(set) var isClosed = false
 
     private enum LastRequest {
         case none
@@ -58,7 +60,7 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
     var isOutputFull: Bool { machine.isOutputFull }
 
     /// When ``act(now:)`` has to be called.
-    var nextDeadline: Moment? { machine.nextDeadline.map { start + $0 } }
+    var nextDeadline: Moment? { isClosed ? nil : machine.nextDeadline.map { start + $0 } }
 
     /// Sends a request on a stream of its own, at once or when the proxy allows one.
     mutating func request(_ request: HTTPRequest, now: Moment) throws(StreamError) {
@@ -232,6 +234,7 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
     mutating func close(now: Moment) -> Bool {
         if !hasFinished { _ = try? send(RawSpan(), endsHere: true, now: now) }
         machine.shutDown(now: elapsed(now))
+        isClosed = true
         return hasFinished && failure == nil
     }
 

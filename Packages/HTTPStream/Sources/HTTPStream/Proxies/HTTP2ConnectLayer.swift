@@ -11,16 +11,17 @@ final class HTTP2ConnectLayer: StreamTransport {
     static let readSize = 16 * 1024
     /// The most reads of one call: a proxy can send much that carries nothing.
     private static let maximumReads = 4
-    /// The longest time for which a closed connection waits for the proxy.
-    private static let lingerTime = Duration.seconds(2)
 
     private let connection: HTTP2ConnectConnection
     private let lower: any StreamTransport
+    private let lingerTime: Duration
     private let timer = Locked<LoopTimer?>(nil)
 
-    init(_ connection: HTTP2ConnectConnection, over lower: any StreamTransport) {
+    /// - Parameter lingerTime: the longest time for which a closed connection waits for the proxy.
+    init(_ connection: HTTP2ConnectConnection, over lower: any StreamTransport, lingerTime: Duration = .seconds(2)) {
         self.connection = connection
         self.lower = lower
+        self.lingerTime = lingerTime
     }
 
     deinit { timer.withLock { $0?.cancel() } }
@@ -124,17 +125,15 @@ final class HTTP2ConnectLayer: StreamTransport {
             let lingers = core.close(now: .now)
             return try core.write(to: lower) == nil && lingers
         }
-        // Set by the call above, it would read beside the lingering connection.
-        timer.withLock { $0?.cancel() }
         if lingers == true { linger() } else { lower.close() }
     }
 
     /// Lets the proxy receive what was written: a connection that is closed while the proxy still sends, such as credit, is reset.
     private func linger() {
-        Task(executorPreference: lower.loop) { [lower] in
+        Task(executorPreference: lower.loop) { [lower, lingerTime] in
             let pair = StreamPair(transport: lower)
             defer { pair.close() }
-            let end = Moment.now + HTTP2ConnectLayer.lingerTime
+            let end = Moment.now + lingerTime
             do throws(StreamError) {
                 try pair.open()
                 try await pair.output.finish()
@@ -187,6 +186,8 @@ final class HTTP2ConnectLayer: StreamTransport {
 
     private func act() {
         try? withCore { (core, share) throws(StreamError) in
+            // Fired while the tunnel was closed, it would read beside the lingering connection.
+            if core.isClosed { return }
             // What has arrived comes first: this thread may be late.
             while try receive(&core, &share) == nil {}
             core.act(now: .now)
