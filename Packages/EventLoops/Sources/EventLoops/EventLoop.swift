@@ -283,6 +283,8 @@ extension EventLoop {
             }
             let start = watchesTurns.load(ordering: .relaxed) ? Moment.now : nil
             state.share.beginTurn()
+            // Before the jobs, which they may resume, and after them: what events and jobs leave to the end of a turn takes one turn.
+            runBodies(&due)
             if !state.jobs.isEmpty {
                 state.takeJobs(into: &batch)
                 for index in batch.indices {
@@ -297,11 +299,7 @@ extension EventLoop {
                 }
                 batch.removeAll(keepingCapacity: true)
             }
-            for body in state.takeBodies() {
-                fireDueTimers(&due)
-                state.share.beginJob()
-                body()
-            }
+            runBodies(&due)
             fireDueTimers(&due)
             if !state.retired.isEmpty {
                 // All events of this turn have been signalled, so none refers to these points any more.
@@ -309,6 +307,19 @@ extension EventLoop {
             }
             if let start { endTurn(begun: start) }
             if isStopping, end() { return }
+        }
+    }
+
+    /// Runs what ``execute(_:)`` has been given until now.
+    ///
+    /// - Parameter due: as for ``fireDueTimers(_:)``.
+    @inline(__always)
+    private func runBodies(_ due: inout [LoopTimer]) {
+        if state.bodies.isEmpty { return }
+        for body in state.takeBodies() {
+            fireDueTimers(&due)
+            state.share.beginJob()
+            body()
         }
     }
 

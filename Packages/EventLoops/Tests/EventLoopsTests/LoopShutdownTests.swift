@@ -99,10 +99,13 @@ extension EventLoopsTests {
             await withCheckedContinuation { continuation in
                 loop.execute {
                     loop.shutdown()
+                    // At the end of this turn, and at the beginning of the next one, which has just taken the shutdown.
                     loop.execute {
-                        // Like a thread that has left the lock; the turn has just taken the shutdown.
-                        loop.inbox.withLock { $0.isSignalled = true }
-                        continuation.resume()
+                        loop.execute {
+                            // Like a thread that has left the lock.
+                            loop.inbox.withLock { $0.isSignalled = true }
+                            continuation.resume()
+                        }
                     }
                 }
             }

@@ -3,7 +3,8 @@
 extension HTTP2Connection {
     /// The earliest time at which ``tick(now:)`` has something to do. See ``HTTP2Machine/nextDeadline``.
     var nextDeadline: Duration? {
-        if failure != nil { return nil }
+        // Not a comparison with nil, which would copy the error.
+        if case .some = failure { return nil }
         var earliest: Duration?
         func consider(_ deadline: Duration?) {
             if let deadline { earliest = min(earliest ?? deadline, deadline) }

@@ -16,10 +16,7 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
     private let proxy: String
     private var machine: HTTP2ClientMachine
     private let start: Moment
-    /// The stream of the last request.
-    private var stream: StreamID?
-    /// The request that waits until the proxy allows a stream.
-    private var queued: HTTPRequest?
+    private var lastRequest = LastRequest.none
     private var response: HTTPResponse?
     /// Whether the proxy has established the tunnel.
     private var isEstablished = false
@@ -33,6 +30,13 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
     private(set) var isFull = false
     /// Whether the end of the bytes to the target has been sent.
     private(set) var hasFinished = false
+
+    private enum LastRequest {
+        case none
+        /// It waits until the proxy allows a stream.
+        case queued(HTTPRequest)
+        case sent(on: StreamID)
+    }
 
     /// - Parameters:
     ///   - proxy: the host and port of the proxy.
@@ -59,19 +63,24 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
     /// Sends a request on a stream of its own, at once or when the proxy allows one.
     mutating func request(_ request: HTTPRequest, now: Moment) throws(StreamError) {
         if let stream { machine.close(stream, now: elapsed(now)) }
-        (stream, response, failure, queued, hasEnded) = (nil, nil, nil, nil, false)
+        (lastRequest, response, failure, hasEnded) = (.none, nil, nil, false)
         if let failure = machine.failure { throw .tunnelFailed(proxy, failure) }
         var head = request
         head.fields.removeConnectionFields()
         do throws(HTTP2Error) {
-            stream = try machine.request(HTTP2Request(head, scheme: ""), endsHere: false, now: elapsed(now))
+            let opened = try machine.request(HTTP2Request(head, scheme: ""), endsHere: false, now: elapsed(now))
+            lastRequest = opened.map { .sent(on: $0) } ?? .queued(request)
         } catch {
             throw .tunnelFailed(proxy, error)
         }
-        if stream != nil { return }
-        if machine.isDraining { throw .tunnelClosed(proxy, "without a response") }
-        queued = request
+        if case .queued = lastRequest, machine.isDraining {
+            lastRequest = .none
+            throw .tunnelClosed(proxy, "without a response")
+        }
     }
+
+    /// The stream of the last request; nil before it has one.
+    private var stream: StreamID? { if case .sent(let stream) = lastRequest { stream } else { nil } }
 
     /// Processes bytes from the proxy; none mean the end of the connection.
     mutating func receive(_ bytes: RawSpan, now: Moment) {
@@ -94,9 +103,9 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
             case .ended(stream): hasEnded = true
             case .reset(stream, let failure), .sendingStopped(stream, let failure): fail(failure)
             case .room:
-                guard let queued else { continue }
-                do throws(StreamError) { try request(queued, now: now) } catch { fail(error) }
-            case .goAway where queued != nil: fail(.tunnelClosed(proxy, "without a response"))
+                guard case .queued(let request) = lastRequest else { continue }
+                do throws(StreamError) { try self.request(request, now: now) } catch { fail(error) }
+            case .goAway: if case .queued = lastRequest { fail(.tunnelClosed(proxy, "without a response")) }
             default: break
             }
         }
@@ -119,7 +128,7 @@ struct HTTP2ConnectCore: ~Copyable, Sendable {
 
     private mutating func fail(_ error: StreamError) {
         failure = failure ?? lost(error)
-        queued = nil
+        if case .queued = lastRequest { lastRequest = .none }
         // A writer learns of it when it writes.
         isFull = false
     }

@@ -37,6 +37,8 @@ final class HTTP2ServerLink: HTTP2Link<HTTP2ServerCore>, @unchecked Sendable {
         super.init(pair, core)
     }
 
+    override func fire() { scheduleReading() }
+
     override func perform(_ notice: HTTP2ServerCore.Notice) {
         switch notice {
         case .requests: requests.signal(.readable)

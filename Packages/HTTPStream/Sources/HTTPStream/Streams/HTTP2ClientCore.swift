@@ -163,7 +163,7 @@ extension HTTP2ClientCore {
     private mutating func sendQueued(now: Moment) {
         while let element = queue.first(), begin(element, now: now) {
             queue.remove(element.stream)
-            signals.append(element.stream.point)
+            signal(element.stream.point)
         }
     }
 
@@ -273,12 +273,17 @@ extension HTTP2ClientCore {
         return taken
     }
 
+    private mutating func signal(_ point: WaitPoint) {
+        // Of one response, most events follow each other.
+        if signals.last !== point { signals.append(point) }
+    }
+
     /// Signals the streams that can send more of their bodies.
     private mutating func signalWritable() {
         while let identifier = machine.nextWritable() {
             guard let stream = streams[identifier] else { continue }
             stream.isFull = false
-            signals.append(stream.point)
+            signal(stream.point)
         }
     }
 
@@ -286,7 +291,7 @@ extension HTTP2ClientCore {
         func change(_ identifier: StreamID, _ body: (HTTP2ClientStream) -> Void) {
             guard let stream = streams[identifier] else { return }
             body(stream)
-            signals.append(stream.point)
+            signal(stream.point)
         }
         switch event {
         case .interim(let identifier, let head), .response(let identifier, let head):

@@ -46,6 +46,8 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
         }
     }
 
+    override func fire() { scheduleReading() }
+
     override func perform(_ point: WaitPoint) { point.signal([.readable, .writable]) }
 
     override func point(signalledBy point: WaitPoint) -> WaitPoint? { point }

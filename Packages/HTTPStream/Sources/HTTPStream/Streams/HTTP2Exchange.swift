@@ -13,7 +13,7 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
 
     private enum Phase {
         /// The request has not been given to the link.
-        case prepared(HTTP2Request)
+        case prepared
         /// The request waits until the server allows another stream.
         case queued
         /// The request is sent before a response is looked for.
@@ -23,15 +23,15 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     }
 
     /// The use of the connection; nil once the load has no use for the stream any more.
-    private(set) var connection: HTTPConnection?
+    @exclusivity(unchecked) private(set) var connection: HTTPConnection?
     private let link: HTTP2ClientLink
     private let stream: HTTP2ClientStream
     private let request: HTTPRequest
-    /// Whether the stream is to carry another protocol.
-    private let opensTunnel: Bool
+    /// The protocol that the stream is to carry after a head that accepts it; nil for a response of HTTP.
+    private let connectProtocol: String?
     private let limits: HTTPLimits
-    private var phase: Phase
-    private var messages: ExchangeMessages
+    @exclusivity(unchecked) private var phase = Phase.prepared
+    @exclusivity(unchecked) private var messages: ExchangeMessages
     /// Coded bytes of the response that have not been decoded.
     private var coded: ReceiveBuffer?
     /// The length of the body that the head declares.
@@ -44,7 +44,7 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     /// - Parameters:
     ///   - head: the head of the request, in the form of HTTP/1.1.
     ///   - connection: the connection whose link is `link`.
-    ///   - connectProtocol: the protocol that the stream is to carry after a head that accepts it; nil for a response of HTTP.
+    ///   - connectProtocol: the protocol that the stream is to carry; nil for a response of HTTP.
     ///   - limits: the limits of the response.
     init(
         _ head: RequestPreparation.Head, _ method: HTTPMethod, _ body: HTTPBody?, on connection: HTTPConnection,
@@ -53,15 +53,13 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
         self.connection = connection
         self.link = link
         self.limits = limits
-        opensTunnel = connectProtocol != nil
-        stream = HTTP2ClientStream(waitingAt: HTTP2StreamPoint(link, isTunnel: opensTunnel))
+        self.connectProtocol = connectProtocol
+        stream = HTTP2ClientStream(waitingAt: HTTP2StreamPoint(link, isTunnel: connectProtocol != nil))
         // The rules of the fields are written once, for the bytes of HTTP/1.1.
         var request = try RequestPreparation.requestWithoutConnectionFields(of: head.bytes)
         // Its proof that the server knows the protocol is SETTINGS_ENABLE_CONNECT_PROTOCOL here (RFC 8441 §5).
-        if opensTunnel { request.fields.remove("Sec-WebSocket-Key") }
+        if connectProtocol != nil { request.fields.remove("Sec-WebSocket-Key") }
         self.request = request
-        phase = .prepared(
-            HTTP2Request(request, scheme: connection.isSecure ? "https" : "http", connectProtocol: connectProtocol))
         // The link sends the head.
         var rest = head
         rest.bytes = []
@@ -76,9 +74,11 @@ extension HTTP2Exchange {
     func advance(_ deferred: inout DeferredActions) throws(CarrierFailure) -> HeadStep {
         if isOver { throw CarrierFailure(.closed, of: .connection) }
         switch phase {
-        case .prepared(let request):
+        case .prepared:
+            let scheme = connection?.isSecure == true ? "https" : "http"
+            let sent = HTTP2Request(request, scheme: scheme, connectProtocol: connectProtocol)
             try perform { () throws(HTTP2LinkFailure) in
-                try link.send(request, endsHere: messages.hasNoRequestBody && !opensTunnel, as: stream)
+                try link.send(sent, endsHere: messages.hasNoRequestBody && !opensTunnel, as: stream)
             }
             phase = .queued
             return try open()
@@ -309,6 +309,8 @@ extension HTTP2Exchange {
 
 extension HTTP2Exchange {
     private var isOver: Bool { connection == nil }
+    /// Whether the stream is to carry another protocol.
+    private var opensTunnel: Bool { if case .none = connectProtocol { false } else { true } }
     private var loop: EventLoop { link.loop }
     private var output: HTTP2BodyOutput { HTTP2BodyOutput(link: link, stream: stream) }
 

@@ -8,7 +8,7 @@ internal import StreamKit
 /// Theory of operation. The core knows the messages and the protocol; the link carries bytes between it and the connection, under one lock.
 /// The link never calls the program under the lock: what has happened on a stream is kept with it, and the notices of the core are performed
 /// after the lock has been released. The loop reads for all streams, or a thread that waits for one of them (``ReadingRole``), so that no
-/// stream depends on the reader of another one. Any thread may read, under the lock; the holder of the role waits for more.
+/// stream depends on the reader of another one. While a thread has the role, the loop only writes.
 ///
 /// On the loop's thread, frames are written at the end of the turn: the messages of one turn leave in one write. Other threads write at once.
 class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
@@ -29,7 +29,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         fileprivate var writeFailure: WriteFailure?
         /// Whether the loop will call ``work(reads:)``.
         fileprivate var isWorkScheduled = false
-        /// Calls ``work(reads:)`` at the next deadline.
+        /// Rings at the next deadline or earlier; nil once it has rung.
         fileprivate var timer: LoopTimer?
 
         /// Whether there may be input that the core has not received.
@@ -113,9 +113,12 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     // MARK: The loop
 
-    /// Called when the connection may be readable or accept bytes, and when a layer below announces its end, possibly by a thread that
-    /// holds the lock: the loop does the work.
-    override func fire() {
+    /// Lets the loop work. For `fire()`, which is called when the connection may be readable or accept bytes, and when a layer below announces
+    /// its end, possibly by a thread that holds the lock.
+    ///
+    /// Each link overrides `fire()` itself: a method of this class would be compiled once for all cores, and all the work that it begins would
+    /// take twice the time.
+    final func scheduleReading() {
         loop.execute { [self] in work() }
     }
 
@@ -127,7 +130,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             if state.core.hasEnded { return }
             state.isWorkScheduled = false
             if reads { state.isInputExhausted = false }
-            read(&state)
+            if loopReads(state) { read(&state) }
             // What has arrived comes first: this thread may be late.
             if reads { state.core.act(now: .now) }
         }
@@ -207,16 +210,23 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         }
     }
 
+    /// Whether the loop reads what there is. A thread reads by itself before it waits; it may wait already when a write fails.
+    private func loopReads(_ state: borrowing State) -> Bool { isLoopReader || state.writeFailure != nil }
+
     private func watch(_ state: inout State) {
-        if state.hasInput {
+        if !loopReads(state) {
+            // The thread that reads looks for input.
+        } else if state.hasInput {
             // Other work of the loop first. While the output is full, its edge leads to the next read.
             if !state.isOutputFull { scheduleWork(&state) }
         } else if isLoopReader, !inputPoint.isRegistered(.reader, self),
             let wake = inputPoint.watch(.reader, for: .readable, with: self)
         {
+            state.isInputExhausted = false
             handle(wake, &state)
         }
-        if state.hasOutput, !outputPoint.isRegistered(.writer, self),
+        // Work that is scheduled writes by itself.
+        if state.hasOutput, !state.isWorkScheduled, !outputPoint.isRegistered(.writer, self),
             let wake = outputPoint.watch(.writer, for: .writable, with: self)
         {
             handle(wake, &state)
@@ -225,7 +235,6 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     private func handle(_ wake: Wake, _ state: inout State) {
         if case .failed(let number) = wake { return state.core.fail(StreamError(posix: number), now: .now) }
-        state.isInputExhausted = false
         scheduleWork(&state)
     }
 
@@ -285,17 +294,20 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     }
 
     private func conclude(_ state: inout State, writes: Bool) {
-        state.core.settle(now: .now)
+        let now = Moment.now
+        state.core.settle(now: now)
         if !state.core.hasEnded {
             // The last frame tells the peer why the connection fails, which ends now.
             let isLast = state.core.machine.failure != nil
             if writes || isLast { write(&state) } else if state.core.outputCount > 0 { scheduleWork(&state) }
-            state.core.endIfOver(now: .now)
+            state.core.endIfOver(now: now)
         }
         if !state.core.hasEnded {
-            // A thread reads by itself what there is, before it waits; it may wait already when a write fails.
-            let leavesInput = state.hasInput && (isLoopReader || state.writeFailure != nil)
-            if loop.isCurrent { watch(&state) } else if state.hasOutput || leavesInput { scheduleWork(&state) }
+            if loop.isCurrent {
+                watch(&state)
+            } else if state.hasOutput || state.hasInput && loopReads(state) {
+                scheduleWork(&state)
+            }
         }
         setTimer(&state)
     }
@@ -313,9 +325,15 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         }
         // A timer that rings early finds nothing to do and is set again: deadlines come, move and go with nearly every call.
         guard let deadline = state.core.nextDeadline else { return }
-        if let current = state.timer?.deadline, current <= deadline, current > .now { return }
+        if let current = state.timer?.deadline, current <= deadline { return }
         state.timer?.cancel()
-        state.timer = loop.schedule(at: deadline) { [weak self] in self?.work() }
+        // Not weak: each use of an object with weak references costs more. A connection that has ended has no timer.
+        state.timer = loop.schedule(at: deadline) { [self] in ring() }
+    }
+
+    private func ring() {
+        state.withLock { $0.timer = nil }
+        work()
     }
 }
 
@@ -326,6 +344,8 @@ extension HTTP2Link where Core: ~Copyable {
     private enum ThreadStep {
         /// It waits for input.
         case waits
+        /// There is more of what it has read, or more to read: the last read was a long one.
+        case goesOn
         /// It looks at what else it waits for: there may be more input.
         case mindsOthers
         /// It leaves the connection, which has ended or accepts no output, to the loop.
@@ -399,18 +419,22 @@ extension HTTP2Link where Core: ~Copyable {
 
     /// Reads what there is, until the point is signalled.
     private func readForThread(at point: WaitPoint) -> ThreadStep {
+        var isSignalled = false
         for _ in 0..<HTTP2Link.readsBetweenOthers {
             var consequences = Consequences()
             let step = change(collecting: &consequences, isReaderWork: true) { state -> ThreadStep in
                 if state.core.hasEnded || state.isOutputFull { return .leaves }
                 _ = readPiece(&state)
-                return state.hasInput ? .mindsOthers : .waits
+                if !state.hasInput { return .waits }
+                let wasLong = state.unread.upperBound >= HTTP2Link.pieceSize
+                return wasLong || !state.unread.isEmpty ? .goesOn : .mindsOthers
             }
             consequences.perform(self)
-            guard case .mindsOthers = step,
-                !consequences.notices.contains(where: { self.point(signalledBy: $0) === point })
-            else {
-                return step
+            isSignalled = isSignalled || consequences.notices.contains { self.point(signalledBy: $0) === point }
+            switch step {
+            case .goesOn: break
+            case .mindsOthers: if isSignalled { return step }
+            case .waits, .leaves: return step
             }
         }
         return .mindsOthers
@@ -420,7 +444,7 @@ extension HTTP2Link where Core: ~Copyable {
         switch role.withLock({ $0.readerGoesOn() }) {
         case .loop: loop.execute { [self] in work() }
         case .free(let point, let checksSoon):
-            if checksSoon { loop.executeDeferred { [weak self] in self?.checkReader() } }
+            if checksSoon { loop.executeDeferred { [self] in checkReader() } }
             point?.signal([.readable, .writable])
         }
         return wake
@@ -430,7 +454,7 @@ extension HTTP2Link where Core: ~Copyable {
     private func checkReader() {
         let (checksAgain, reader) = role.withLock { ($0.loopChecks(), $0.reader) }
         if checksAgain {
-            loop.schedule(at: .now + HTTP2Link.checkInterval) { [weak self] in self?.checkReader() }
+            loop.schedule(at: .now + HTTP2Link.checkInterval) { [self] in checkReader() }
         } else if reader == .loop {
             work()
         }

@@ -94,7 +94,9 @@ final class ConnectionSecurity: Sendable {
 ///
 /// A connection that ends at a proxy serves all `http` origins, since each request names its origin to the proxy. A login that
 /// belongs to the connection then takes place once, and not once per origin.
-struct HTTPConnectionKey: Hashable, Sendable {
+///
+/// A class, because each load of a shared connection keeps its key.
+final class HTTPConnectionKey: Hashable, Sendable {
     /// The endpoint: the origin, or the proxy that takes requests for any origin.
     let origin: HTTPOrigin
     /// The caller's own fields of a login that may belong to the connection.
@@ -102,7 +104,10 @@ struct HTTPConnectionKey: Hashable, Sendable {
     private let loop: ObjectIdentifier
     /// The options that differ from the default; nil for the default, which then costs nothing.
     private let options: Options?
-    /// The beginning of the URLs whose requests can use the connection as it is; empty if there are no such URLs. See ``isUsual(for:loop:)``.
+    /// The properties of the connection.
+    private let properties: StreamProperties
+    /// The beginning of the URLs whose requests can use the connection as it is; empty if there are no such URLs. See
+    /// ``isUsual(for:_:loop:)``.
     private let usualPrefix: [UInt8]
 
     /// - Parameters:
@@ -120,7 +125,10 @@ struct HTTPConnectionKey: Hashable, Sendable {
         options =
             properties.isEmpty && endpoint == nil
             ? nil : Options(properties, endpoint: endpoint, isSecure: origin.isSecure)
-        usualPrefix = options == nil && ownLogin == nil ? Array((origin.plainPrefix ?? "").utf8) : []
+        self.properties = properties
+        let isRouted = endpoint != nil || properties[.socksProxy] != nil || options?.proxies.isEmpty == false
+        let usesOptions = origin.isSecure || properties[.tls] == nil
+        usualPrefix = ownLogin == nil && !isRouted && usesOptions ? Array((origin.plainPrefix ?? "").utf8) : []
     }
 
     /// The endpoint of routes to an origin: the proxy of the first one, if each route ends at a proxy that takes requests.
@@ -130,11 +138,14 @@ struct HTTPConnectionKey: Hashable, Sendable {
         return HTTPOrigin(proxy)
     }
 
-    /// Whether requests to this URL, without options and logins of their own, can use the connection.
+    /// Whether requests to this URL, without a route and a login of their own, can use the connection.
     ///
     /// Compares the bytes of a URL in plain form, without making an origin of them. False does not exclude that the keys are equal.
-    func isUsual(for url: UnsafeBufferPointer<UInt8>, loop: ObjectIdentifier) -> Bool {
-        self.loop == loop && PlainAuthority.isIn(url, endingAfter: usualPrefix)
+    ///
+    /// - Parameter properties: the properties of their connection.
+    func isUsual(for url: UnsafeBufferPointer<UInt8>, _ properties: StreamProperties, loop: ObjectIdentifier) -> Bool {
+        self.loop == loop && self.properties.isCopy(of: properties)
+            && PlainAuthority.isIn(url, endingAfter: usualPrefix)
     }
 
     /// Whether a proxy of the route received this login.
@@ -155,7 +166,8 @@ struct HTTPConnectionKey: Hashable, Sendable {
     var endpoint: HTTPEndpoint? { options?.endpoint }
 
     static func == (left: HTTPConnectionKey, right: HTTPConnectionKey) -> Bool {
-        left.loop == right.loop && left.origin == right.origin && left.ownLogin == right.ownLogin
+        if left === right { return true }
+        return left.loop == right.loop && left.origin == right.origin && left.ownLogin == right.ownLogin
             && (left.options === right.options || left.options == right.options)
     }
 

@@ -115,6 +115,18 @@ public final class HTTPConnectionPool: Sendable {
     /// The connection that requests with this key share; nil if there is none.
     func shared(_ key: SharedLinks.Key) -> HTTP2ClientLink? { sharedLinks.link(key) }
 
+    /// The connection that requests to `url` share, as for ``takeUsual(for:_:loop:at:trusting:dispose:)``; nil if there is none.
+    ///
+    /// - Parameter limits: the limits of the responses.
+    func sharedUsual(
+        for url: URL, _ properties: StreamProperties, _ limits: HTTPLimits, loop: ObjectIdentifier
+    ) -> HTTP2ClientLink? {
+        var text = url.absoluteString
+        return text.withUTF8 { text in
+            sharedLinks.link { $0.limits == limits && $0.key.isUsual(for: text, properties, loop: loop) }
+        }
+    }
+
     /// Makes an open connection one that requests share, unless there is one already, which is returned.
     ///
     /// - Parameter isKept: whether the connection is kept for further requests; otherwise it ends with its first one.
@@ -166,16 +178,19 @@ public final class HTTPConnectionPool: Sendable {
         idle.take(where: { $0.key == key }, at: now, isUsable: { $0.isIdle(now, trusting: trust) }, dispose: dispose)
     }
 
-    /// Returns an idle connection for requests to `url` without options of their own, checked unless it is trusted; nil if there is
-    /// none, or if the URL is not written like the one for which it was opened. Otherwise as ``take(_:at:trusting:dispose:)``.
+    /// Returns an idle connection for requests to `url` without a route and a login of their own, checked unless it is trusted; nil if there
+    /// is none, or if the URL is not written like the one for which it was opened. Otherwise as ``take(_:at:trusting:dispose:)``.
+    ///
+    /// - Parameter properties: the properties of the connection. Those of requests that are made with the same options are copies of each
+    ///   other; others find a connection by its key only.
     func takeUsual(
-        for url: URL, loop: ObjectIdentifier, at now: Moment, trusting trust: Duration,
+        for url: URL, _ properties: StreamProperties, loop: ObjectIdentifier, at now: Moment, trusting trust: Duration,
         dispose: (HTTPConnection) -> Void
     ) -> HTTPConnection? {
         var text = url.absoluteString
         return text.withUTF8 { text in
             idle.take(
-                where: { $0.key.isUsual(for: text, loop: loop) }, at: now,
+                where: { $0.key.isUsual(for: text, properties, loop: loop) }, at: now,
                 isUsable: { $0.isIdle(now, trusting: trust) }, dispose: dispose)
         }
     }

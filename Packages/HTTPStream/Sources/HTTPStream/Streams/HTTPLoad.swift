@@ -112,19 +112,20 @@ extension HTTPLoad {
     private mutating func decide(mayReuse: Bool) throws(StreamError) -> Interest? {
         guard let url = fetch.url else { throw .badURL("the request has none.") }
         let isDirect = settings.isDirect
-        let known = isDirect ? nil : try fetch.origin()
-        if let known, try ensureExtras().ensureProxies().awaitsDecision(on: url, to: known, settings, loop: loop) {
-            return clock.wait(for: .decision)
-        }
         let now = Moment.now
         let reuses = mayReuse && settings.options.keepsConnection
         let trust = settings.trust(mayRepeat: fetch.mayRepeat)
-        if reuses, isDirect, !settings.offersSwitch, settings.options.versions != .http2,
+        if reuses, isDirect || settings.namesNoRoute && fetch.isAtNamedOrigin, !settings.offersSwitch,
             !fetch.request.hasFields || settings.ownLogin(of: fetch.request) == nil,
-            let idle = settings.takeUsualIdle(at: url, loop, now, trusting: trust, &deferred)
+            let idle = try settings.takeUsual(
+                at: url, for: fetch.request, loop, now, trusting: trust, &deferred)
         {
             try carry(over: idle, host: nil, since: now)
             return nil
+        }
+        let known = isDirect ? nil : try fetch.origin()
+        if let known, try ensureExtras().ensureProxies().awaitsDecision(on: url, to: known, settings, loop: loop) {
+            return clock.wait(for: .decision)
         }
         let origin = if let known { known } else { try fetch.origin() }
         if isDirect, origin.isFTP { throw .ftpNeedsProxy }

@@ -16,11 +16,20 @@ extension LoadSettings {
         pool.isOfOneLogin ? nil : request.connectionLogin
     }
 
-    /// Takes an idle connection without making a key, for a request without a route or a login of its own: the common case.
-    func takeUsualIdle(
-        at url: URL, _ loop: EventLoop, _ now: Moment, trusting trust: Duration, _ deferred: inout DeferredActions
-    ) -> HTTPConnection? {
-        pool.takeUsual(for: url, loop: ObjectIdentifier(loop), at: now, trusting: trust) {
+    /// Takes an idle connection or shares one, without making a key, for a request without a route or a login of its own: the common case.
+    func takeUsual(
+        at url: URL, for request: HTTPRequest, _ loop: EventLoop, _ now: Moment, trusting trust: Duration,
+        _ deferred: inout DeferredActions
+    ) throws(StreamError) -> HTTPConnection? {
+        let loop = ObjectIdentifier(loop)
+        if options.versions != .http1,
+            let link = pool.sharedUsual(for: url, options.connection, options.limits, loop: loop),
+            try versions(of: request, for: link.key, endsAtProxy: false) != .http1
+        {
+            return HTTPConnection(sharing: link, isReused: true)
+        }
+        if options.versions == .http2 { return nil }
+        return pool.takeUsual(for: url, options.connection, loop: loop, at: now, trusting: trust) {
             deferred.add(.close($0.pair))
         }
     }

@@ -71,9 +71,10 @@ struct LoadSettings: Sendable {
         if let label = HTTPOptions.table.label(in: options.connection) {
             throw .misplaced("connection[.http(\\.\(label))]", instead: "HTTPOptions.\(label)")
         }
+        let (own, others) = options.connection.split(by: StreamKind.http.properties)
+        if others.isEmpty { return (LoadSettings(options), others) }
         var options = options
-        let others: StreamProperties
-        (options.connection, others) = options.connection.split(by: StreamKind.http.properties)
+        options.connection = own
         return (LoadSettings(options), others)
     }
 
@@ -97,12 +98,15 @@ struct LoadSettings: Sendable {
             keepsEmptyUserAgent: options.keepsEmptyUserAgent)
     }
 
-    /// Whether no option can lead this load elsewhere than to the host of its URL: the common case, which then costs nothing.
-    var isDirect: Bool {
+    /// Whether only the properties of the connection can lead this load elsewhere than to the host of its URL.
+    var namesNoRoute: Bool {
         // Not a comparison with nil, which would copy the settings.
         guard case .none = options.proxySettings, case .none = options.endpoints else { return false }
-        return options.connection.isEmpty
+        return true
     }
+
+    /// Whether no option can lead this load elsewhere than to the host of its URL: the common case, which then costs nothing.
+    var isDirect: Bool { namesNoRoute && options.connection.isEmpty }
 
     /// The time limit of the wait for the response head; nil for none.
     var responseTimeout: Duration? { options.responseTimeout.flatMap { $0 > .zero ? $0 : nil } }

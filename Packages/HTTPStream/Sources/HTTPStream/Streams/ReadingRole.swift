@@ -83,7 +83,7 @@ struct ReadingRole: Sendable {
     /// The point is being signalled, or its request has ended: its waiter goes on.
     mutating func waitEnds(at point: WaitPoint) {
         if !tasks.isEmpty { tasks.remove(ObjectIdentifier(point)) }
-        threads.removeAll { $0 === point }
+        if !threads.isEmpty { threads.removeAll { $0 === point } }
     }
 
     /// The thread that reads goes on.

@@ -205,9 +205,14 @@ struct RequestPreparation {
     /// - Throws: for a head that cannot be sent, such as one with a field that HTTP/1.1 would send in obsolete form.
     static func requestWithoutConnectionFields(of head: [UInt8]) throws(StreamError) -> HTTPRequest {
         guard var request = parsed(head) else { throw .badURL("its head is malformed.") }
-        request.fields.removeConnectionFields()
-        if request.fields["TE"]?.lowercased() != "trailers" { request.fields.remove("TE") }
+        removeConnectionFields(from: &request.fields)
         return request
+    }
+
+    private static func removeConnectionFields(from fields: inout HTTPFields) {
+        fields.removeConnectionFields()
+        // RFC 9113 §8.2.2
+        if let codings = fields[.te], codings.lowercased() != "trailers" { fields.remove(.te) }
     }
 
     static func parsed(_ head: [UInt8]) -> HTTPRequest? {

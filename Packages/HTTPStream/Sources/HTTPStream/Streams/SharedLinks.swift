@@ -42,6 +42,12 @@ final class SharedLinks: Sendable {
         return link
     }
 
+    /// The first connection that `matches`; nil if there is none that takes further requests.
+    func link(where matches: (HTTP2ClientLink) -> Bool) -> HTTP2ClientLink? {
+        guard let link = state.withLock({ $0.links.values.first(where: matches) }), link.isShareable else { return nil }
+        return link
+    }
+
     /// Whether requests can use the connection that is shared with this key, as far as it is the one that was `seen`: a thread that reads holds
     /// the lock of a connection, and must not hold up loads that want another one. A newer connection has just been made.
     private struct Known: Sendable {

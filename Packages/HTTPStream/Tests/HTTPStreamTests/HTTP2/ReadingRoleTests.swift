@@ -1,4 +1,8 @@
 import EventLoops
+import FoundationEssentials
+import Glibc
+import HTTPMessage
+import StreamKit
 import Testing
 
 @testable import HTTPStream
@@ -137,5 +141,76 @@ import Testing
             for next in model.successors where seen.insert(next.key).inserted { open.append(next) }
         }
         #expect(seen.count > 100)
+    }
+}
+
+/// While a thread has the role of the reader, the loop does not read: both would compete for the lock of the connection, and the loop would run
+/// as long as bytes arrive.
+@Suite(.timeLimit(.minutes(5))) struct ReadingThreadTests {
+    /// A connection that counts the reads of its loop.
+    private final class ObservedTransport: StreamTransport {
+        let readsOfLoop = Locked(0)
+        /// Provided once another thread has found nothing to read.
+        let emptyRead = OneShot<Void>()
+        private let below: StreamPair
+
+        init(_ below: StreamPair) { self.below = below }
+
+        var waitPoint: WaitPoint { below.input.waitPoint }
+
+        func tryOpen() throws(StreamError) -> OpenAttempt {
+            try below.open()
+            return .opened
+        }
+
+        func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+            let isLoop = loop.isCurrent
+            if isLoop { readsOfLoop.withLock { $0 += 1 } }
+            guard let count = try below.input.tryRead(into: &buffer) else {
+                if !isLoop { emptyRead.provide(()) }
+                return .wouldBlock(.readable)
+            }
+            return count == 0 ? .ended : .moved(count)
+        }
+
+        func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
+            try below.output.tryWrite(bytes).map { .moved($0) } ?? .wouldBlock(.writable)
+        }
+
+        func peek() throws(StreamError) -> Attempt { .wouldBlock(.readable) }
+        func writability() throws(StreamError) -> Attempt { .moved(1) }
+        func close() { below.close() }
+    }
+
+    @Test func theLoopDoesNotRead() async throws {
+        var ends: [CInt] = [-1, -1]
+        precondition(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        let server = StreamPair(descriptor: ends[1], ownership: .owned)
+        try server.open()
+        let transport = ObservedTransport(StreamPair(descriptor: ends[0], ownership: .owned))
+        let origin = try HTTPOrigin(#require(URL(string: "http://www.example.org/")))
+        let key = HTTPConnectionKey(origin, StreamProperties(), loop: .shared)
+        let pair = StreamPair(transport: transport)
+        try pair.open()
+        let pool = HTTPConnectionPool(limits: .init()) { _, _ in pair }
+        let link = pool.share(pair, SharedLinks.Key(connection: key, limits: .default), isKept: true)
+        var options = HTTPOptions.userAgent
+        options.versions = .http2
+        options.pool = pool
+        let url = try #require(URL(string: "http://www.example.org/"))
+        let stream = try ReadStream(request: HTTPRequest(method: .post, url: url), options: options)
+        try stream.open()
+        let reading = Task { try await onThread { _ = try stream.read(upTo: 1) } }
+        try await transport.emptyRead.value()
+        let reads = transport.readsOfLoop.withLock { $0 }
+        for _ in 0..<10 {
+            link.fire()
+            await withCheckedContinuation { continuation in EventLoop.shared.execute { continuation.resume() } }
+        }
+        #expect(transport.readsOfLoop.withLock { $0 } == reads)
+        server.close()
+        await #expect(throws: StreamError.self) { try await reading.value }
+        stream.close()
+        pool.drain()
     }
 }

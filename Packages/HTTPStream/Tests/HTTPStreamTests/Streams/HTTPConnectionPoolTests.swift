@@ -70,13 +70,13 @@ import Testing
             HTTPConnectionKey(origin, none, loop: .shared, ownLogin: Secret("NTLM x")),
             HTTPConnectionKey(origin, none, loop: loop),
         ]
-        func isUsual(_ key: HTTPConnectionKey, for text: String) -> Bool {
+        func isUsual(_ key: HTTPConnectionKey, for text: String, _ properties: StreamProperties) -> Bool {
             var text = text
-            return text.withUTF8 { key.isUsual(for: $0, loop: ObjectIdentifier(EventLoop.shared)) }
+            return text.withUTF8 { key.isUsual(for: $0, properties, loop: ObjectIdentifier(EventLoop.shared)) }
         }
-        for key in unusual { #expect(!isUsual(key, for: url)) }
+        for key in unusual { #expect(!isUsual(key, for: url, none)) }
         let usual = HTTPConnectionKey(origin, none, loop: .shared)
-        #expect(isUsual(usual, for: url) && !isUsual(usual, for: "http://example.org/"))
+        #expect(isUsual(usual, for: url, none) && !isUsual(usual, for: "http://example.org/", none))
     }
 
     /// The connection to a proxy, which takes requests for any `http` origin, is not one to an origin at the proxy's address.
@@ -87,8 +87,39 @@ import Testing
         let key = HTTPConnectionKey(origin, properties, loop: .shared)
         for text in ["http://example.org/", "http://proxy.example:8080/"] {
             var text = text
-            let isUsual = text.withUTF8 { key.isUsual(for: $0, loop: ObjectIdentifier(EventLoop.shared)) }
+            let isUsual = text.withUTF8 {
+                key.isUsual(for: $0, properties, loop: ObjectIdentifier(EventLoop.shared))
+            }
             #expect(!isUsual)
+        }
+    }
+
+    /// Requests with copies of the same properties find a connection of `https` by their URL. Those with other properties need a key,
+    /// and so do all whose properties name a route, or TLS where the URL does not use it.
+    @Test func aURLFindsAConnectionByCopiesOfItsProperties() throws {
+        func properties(_ change: (inout StreamProperties) -> Void) -> StreamProperties {
+            var properties = StreamProperties()
+            change(&properties)
+            return properties
+        }
+        func finds(_ text: String, _ own: StreamProperties, with others: StreamProperties) throws -> Bool {
+            let key = HTTPConnectionKey(try HTTPOrigin(#require(URL(string: text))), own, loop: .shared)
+            var text = text
+            return text.withUTF8 { key.isUsual(for: $0, others, loop: ObjectIdentifier(EventLoop.shared)) }
+        }
+        let tls = properties { $0[.tls] = TLSConfiguration() }
+        let address = properties { $0[.openTimeout] = .seconds(1) }
+        #expect(try finds("https://example.org/", tls, with: tls))
+        #expect(try finds("https://example.org/", address, with: address))
+        #expect(try !finds("https://example.org/", tls, with: properties { $0[.tls] = TLSConfiguration() }))
+        #expect(try !finds("https://example.org/", tls, with: StreamProperties()))
+        #expect(try !finds("http://example.org/", tls, with: tls))
+        let routed = [
+            properties { $0[.proxies] = [.init(HTTPProxy(host: "proxy", port: 1))] },
+            properties { $0[.socksProxy] = SOCKSProxy(host: "a") },
+        ]
+        for route in routed {
+            #expect(try !finds("https://example.org/", route, with: route))
         }
     }
 
@@ -98,7 +129,9 @@ import Testing
         pool.put(wire.connection)
         func take(_ text: String) throws -> HTTPConnection? {
             let url = try #require(URL(string: text))
-            return pool.takeUsual(for: url, loop: ObjectIdentifier(EventLoop.shared), at: .now, trusting: .zero) {
+            return pool.takeUsual(
+                for: url, StreamProperties(), loop: ObjectIdentifier(EventLoop.shared), at: .now, trusting: .zero
+            ) {
                 $0.pair.close()
             }
         }

@@ -32,7 +32,7 @@
     private let prefix: String
     private let defaults: Options
     private let rows: [Row]
-    private let checkedRows: [Row]
+    private let checks: [@Sendable (Options) throws(StreamError) -> Void]
     private let indices: [String: Int]
 
     /// Makes a table.
@@ -45,7 +45,7 @@
         self.prefix = prefix
         self.defaults = defaults
         self.rows = rows
-        checkedRows = rows.filter { $0.check != nil }
+        checks = rows.compactMap(\.check)
         let names = rows.map { "\(prefix).\($0.label)" }
         indices = Dictionary(uniqueKeysWithValues: zip(names, rows.indices))
     }
@@ -88,14 +88,17 @@
 
     /// The field of an option that these properties contain; nil if they contain none.
     public func label(in properties: StreamProperties) -> String? {
-        indices.first { properties.value(named: $0.key) != nil }.map { rows[$0.value].label }
+        let indices = indices
+        var found: Int?
+        properties.forEach { key, _ in found = found ?? indices[key.name] }
+        return found.map { rows[$0].label }
     }
 
     /// Checks all options, as setting each of them would.
     ///
     /// - Throws: the error of the first check that fails.
     public func check(_ options: Options) throws(StreamError) {
-        for row in checkedRows { try row.check?(options) }
+        for check in checks { try check(options) }
     }
 
     /// Adds the rows of the table to those of a kind of stream, without those of some fields.

@@ -167,7 +167,7 @@ public struct StreamProperties: Sendable {
     }
 
     /// Whether both are known to be copies of one value, whose parts need not be compared.
-    package func isCopy(of other: StreamProperties) -> Bool {
+    @_spi(Packages) public func isCopy(of other: StreamProperties) -> Bool {
         entries.withUnsafeBufferPointer { own in
             other.entries.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress && own.count == $0.count }
         }
