@@ -90,7 +90,7 @@ public struct DirectTarget: DeliveryTarget {
         }
 
         func signal() {
-            if let delayed = DirectTarget.delayed { delayed.pointee.append(self) } else { run() }
+            if let delayed = Delayed.ofThread, delayed.depth > 0 { delayed.signals.append(self) } else { run() }
         }
 
         func run() { body.run() }
@@ -112,29 +112,74 @@ public struct DirectTarget: DeliveryTarget {
     /// use the same layer.
     ///
     /// - Throws: the error of `body`.
+    @inlinable
     @_spi(Packages) public static func delayingCalls<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if delayed != nil { return try body() }  // the outer call makes them
-        var signals: [Signal] = []
-        defer { for signal in signals { signal.run() } }
-        return try withUnsafeMutablePointer(to: &signals) { (pointer) throws(Failure) -> Result in
-            pthread_setspecific(key, pointer)
-            defer { pthread_setspecific(key, nil) }
-            return try body()
-        }
+        beginDelay()
+        defer { endDelay() }
+        return try body()
     }
 
-    /// The thread's variable that points to its delayed signals.
-    private static let key = {
-        var key = pthread_key_t()
-        let failure = pthread_key_create(&key, nil)
-        precondition(failure == 0, "DirectTarget: the process has no thread-specific keys left")
-        return key
-    }()
+    @usableFromInline
+    static func beginDelay() {
+        let delayed = Delayed.ofThread ?? Delayed.make()
+        delayed.depth += 1
+    }
 
-    private static var delayed: UnsafeMutablePointer<[Signal]>? {
-        pthread_getspecific(key)?.assumingMemoryBound(to: [Signal].self)
+    @usableFromInline
+    static func endDelay() { Delayed.ofThread?.end() }
+
+    /// The calls that a thread has delayed.
+    private final class Delayed {
+        /// The number of ``delayingCalls(_:)`` that are in progress; the outermost one makes the calls.
+        var depth = 0
+        var signals: [Signal] = []
+
+        /// The thread's variable that points to them.
+        private static let key = {
+            var key = pthread_key_t()
+            let failure = pthread_key_create(&key) { value in
+                if let value { Unmanaged<Delayed>.fromOpaque(value).release() }
+            }
+            precondition(failure == 0, "DirectTarget: the process has no thread-specific keys left")
+            return key
+        }()
+
+        /// Those of the calling thread; nil before its first delay.
+        static var ofThread: Delayed? {
+            pthread_getspecific(key).map { Unmanaged<Delayed>.fromOpaque($0).takeUnretainedValue() }
+        }
+
+        /// Makes those of the calling thread, which keeps them to its end.
+        static func make() -> Delayed {
+            let made = Delayed()
+            pthread_setspecific(key, Unmanaged.passRetained(made).toOpaque())
+            return made
+        }
+
+        func end() {
+            depth -= 1
+            guard depth == 0, !signals.isEmpty else { return }
+            let due = signals
+            signals = []
+            for signal in due { signal.run() }
+        }
+    }
+}
+
+extension Locked where State: ~Copyable {
+    /// As ``withLock(_:)``, with the calls of direct targets delayed until the lock has been released; see
+    /// ``DirectTarget/delayingCalls(_:)``.
+    @inlinable
+    @_spi(Packages) public borrowing func withLockDelayingCalls<Result, Failure: Error>(
+        _ body: (inout sending State) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        DirectTarget.beginDelay()
+        defer { DirectTarget.endDelay() }
+        lock.pointee.lock()
+        defer { lock.pointee.unlock() }
+        return try body(&state.pointee)
     }
 }
 

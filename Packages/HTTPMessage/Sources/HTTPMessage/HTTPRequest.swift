@@ -30,6 +30,9 @@ public struct HTTPRequest: Hashable, Sendable {
     /// Whether there are bytes in ``body``.
     public var hasBody: Bool { head.hasBody }
 
+    /// Whether there are ``fields``. Unlike reading them, this counts no reference.
+    @_spi(Packages) public var hasFields: Bool { head.hasFields }
+
     /// The URL that the request was created with. For a parsed request, the URL of its target: see ``RequestTarget/url``.
     ///
     /// Replaces `CFHTTPMessageCopyRequestURL`.

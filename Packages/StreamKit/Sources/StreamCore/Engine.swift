@@ -25,26 +25,6 @@ package enum Engine: Sendable {
         }
     }
 
-    /// As `tryRead`, for a stream's own call: the bytes read from a layer count against the turn of the stream's point.
-    @inlinable
-    package func tryRead(into buffer: inout MutableRawSpan, countingAt stream: WaitPoint) throws(StreamError) -> Attempt
-    {
-        switch self {
-        case .socket(let point): try point.receive(into: &buffer, waits: false)
-        case .layer(let layer): stream.count(try layer.tryRead(into: &buffer))
-        }
-    }
-
-    /// As `tryRead`, but may wait in the system call. That is possible only on an owned socket, which
-    /// `WaitPoint.close(_:)` shuts down to wake the call.
-    @inlinable
-    package func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        switch self {
-        case .socket(let point): try point.receive(into: &buffer, waits: point.ownership == .owned)
-        case .layer(let layer): try layer.read(into: &buffer)
-        }
-    }
-
     /// Passes down bytes that a layer holds; a socket holds none.
     @inlinable
     package func tryFlush() throws(StreamError) -> Attempt {

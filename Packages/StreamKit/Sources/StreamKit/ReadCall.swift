@@ -53,7 +53,7 @@ struct ReadCall {
 
     /// Takes a step. Leaves the half unless the call must wait.
     @inline(__always)
-    private func step(
+    func step(
         _ connection: Connection, after wake: Wake?, until deadline: Moment?, into buffer: inout MutableRawSpan
     ) throws(StreamError) -> CallStep {
         do throws(StreamError) {
@@ -97,9 +97,8 @@ struct ReadCall {
                     ? try connection.transport?.read(into: &buffer) : try connection.transport?.tryRead(into: &buffer)
             {
                 attempt = mayBlock ? moved : point.count(moved)
-            } else if let engine = connection.engine {
-                attempt =
-                    mayBlock ? try engine.read(into: &buffer) : try engine.tryRead(into: &buffer, countingAt: point)
+            } else if case .layer(let layer)? = connection.engine {
+                attempt = mayBlock ? try layer.read(into: &buffer) : point.count(try layer.tryRead(into: &buffer))
             } else {
                 return try connection.attemptWhileNotOpen(.reader)
             }

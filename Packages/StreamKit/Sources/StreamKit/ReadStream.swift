@@ -161,7 +161,7 @@ extension ReadStream {
     public func tryRead(into buffer: inout [UInt8]) throws(StreamError) -> Int? {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
-        return try ReadCall.tryOnce(connection, into: &bytes).count
+        return try tryRead(into: &bytes)
     }
 }
 
@@ -214,7 +214,7 @@ extension ReadStream {
     ) throws(StreamError) -> CallStep {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
-        return try ReadCall().next(connection, after: wake, until: deadline, into: &bytes)
+        return try ReadCall().step(connection, after: wake, until: deadline, into: &bytes)
     }
 
     /// Reads 1…n bytes into the caller's memory. Returns 0 only at the end.

@@ -72,16 +72,14 @@ package final class TunnelTransport: StreamTransport {
         while true {
             var work: TunnelWork?
             // The layer below may signal clients that are called at once, and use this transport.
-            let attempt = try DirectTarget.delayingCalls { () throws(StreamError) in
-                try state.withLock { (state) throws(StreamError) -> OpenAttempt in
-                    if let failure = state.failure { throw failure }
-                    if state.summary != nil { return .opened }
-                    do throws(StreamError) {
-                        return try converse(&state, &work)
-                    } catch {
-                        state.failure = error
-                        throw error
-                    }
+            let attempt = try state.withLockDelayingCalls { (state) throws(StreamError) -> OpenAttempt in
+                if let failure = state.failure { throw failure }
+                if state.summary != nil { return .opened }
+                do throws(StreamError) {
+                    return try converse(&state, &work)
+                } catch {
+                    state.failure = error
+                    throw error
                 }
             }
             guard let work else { return attempt }

@@ -37,55 +37,46 @@ package final class TLSTransport: StreamTransport {
 
     package var waitPoint: WaitPoint { lower.waitPoint }
 
-    /// Runs `body`, which may use the layer below, with the endpoint.
-    ///
-    /// A stream below may signal clients that are called at once (`DirectTarget`), and that use this transport. They are called after the
-    /// lock has been released. A socket signals nothing.
-    private func withEndpoint<Result: Sendable, Failure: Error>(
-        _ body: (inout sending TLSEndpoint) throws(Failure) -> sending Result
-    ) throws(Failure) -> Result {
-        if case .socket = lower { return try endpoint.withLock(body) }
-        return try DirectTarget.delayingCalls { () throws(Failure) in try endpoint.withLock(body) }
-    }
+    // Calls that use the layer below delay those of clients that are called at once: such a client may use this transport.
 
     package func tryOpen() throws(StreamError) -> OpenAttempt {
-        try withEndpoint { (endpoint) throws(StreamError) in try endpoint.handshake() }
+        try endpoint.withLockDelayingCalls { (endpoint) throws(StreamError) in try endpoint.handshake() }
     }
 
     package func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try withEndpoint { (endpoint) throws(StreamError) in try endpoint.read(into: &buffer) }
+        try endpoint.withLockDelayingCalls { (endpoint) throws(StreamError) in try endpoint.read(into: &buffer) }
     }
 
     package func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        try withEndpoint { (endpoint) throws(StreamError) in try endpoint.write(bytes) }
+        try endpoint.withLockDelayingCalls { (endpoint) throws(StreamError) in try endpoint.write(bytes) }
     }
 
     package func peek() throws(StreamError) -> Attempt {
-        try withEndpoint { (endpoint) throws(StreamError) in try endpoint.peek() }
+        try endpoint.withLockDelayingCalls { (endpoint) throws(StreamError) in try endpoint.peek() }
     }
 
     package func writability() throws(StreamError) -> Attempt {
-        try withEndpoint { (endpoint) throws(StreamError) in try endpoint.writability() }
+        try endpoint.withLockDelayingCalls { (endpoint) throws(StreamError) in try endpoint.writability() }
     }
 
     /// Sends the rest of earlier writes, here and in the lower transport. Returns `.ended` when nothing remains.
     package func tryFlush() throws(StreamError) -> Attempt {
-        let interest = try withEndpoint { (endpoint) throws(StreamError) in try endpoint.flush() }
+        let interest = try endpoint.withLockDelayingCalls { (endpoint) throws(StreamError) in try endpoint.flush() }
         if let interest { return .wouldBlock(interest) }
         return try lower.tryFlush()
     }
 
     package func tryFinish() throws(StreamError) -> Attempt {
-        try withEndpoint { (endpoint) throws(StreamError) in try endpoint.finish() }
+        try endpoint.withLockDelayingCalls { (endpoint) throws(StreamError) in try endpoint.finish() }
     }
 
     /// Throws unless TLS has ended in both directions, so that the following bytes of the lower transport are not TLS.
     package func checkEnded() throws(StreamError) {
-        try withEndpoint { (endpoint) throws(StreamError) in try endpoint.checkEnded() }
+        try endpoint.withLockDelayingCalls { (endpoint) throws(StreamError) in try endpoint.checkEnded() }
     }
 
     package func close() {
-        withEndpoint { $0.close() }
+        endpoint.withLockDelayingCalls { $0.close() }
         lower.close()
     }
 

@@ -98,6 +98,9 @@ struct MessageHead {
         parts.startBytes = bytes
     }
 
+    /// Whether there are fields.
+    var hasFields: Bool { storedFields.storage.layout.fieldCount > 0 }
+
     /// The fields. Any access but reading moves the start line to its own bytes.
     var fields: HTTPFields {
         get { storedFields }

@@ -14,24 +14,22 @@ extension HTTPConnection {
         of fetch: borrowing Fetch, as form: HTTPRequest?, host: String?, _ preparation: RequestPreparation,
         limits: HTTPLimits, hasWaited: Bool
     ) throws(StreamError) -> any HTTPCarrier {
-        let host = host ?? key.origin.hostField
+        let (host, body) = (host ?? key.origin.hostField, fetch.body)
         let head =
             if let form {
-                try preparation.prepare(
-                    form, fetch.method, host: host, isBare: form.fields.isEmpty, body: fetch.body)
+                try preparation.prepare(form, host: host, body: body)
             } else {
-                try preparation.prepare(
-                    fetch.request, fetch.method, host: host, isBare: fetch.isBare, body: fetch.body)
+                try preparation.prepare(fetch.request, host: host, body: body)
             }
         switch line {
         case .http1(let link):
             link.accept(limits)
             return try HTTP1Exchange(
-                head, fetch.method, fetch.body, on: self, link, keepsConnection: preparation.keepsConnection,
-                offersSwitch: preparation.upgrade != nil, hasWaited: hasWaited)
+                head, fetch.method, body, on: self, link, keepsConnection: preparation.keepsConnection,
+                offersSwitch: preparation.offersSwitch, hasWaited: hasWaited)
         case .http2(let link):
             return try HTTP2Exchange(
-                head, fetch.method, fetch.body, on: self, link, connectProtocol: preparation.upgrade, limits: limits)
+                head, fetch.method, body, on: self, link, connectProtocol: preparation.upgrade, limits: limits)
         }
     }
 }

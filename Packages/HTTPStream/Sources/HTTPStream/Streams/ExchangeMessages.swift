@@ -45,7 +45,7 @@ struct ExchangeMessages: ~Copyable, Sendable {
 
     private var machine = ExchangeMachine(.client)
     private(set) var sender: RequestSender
-    /// The body of the response. The carrier makes it when the response begins.
+    /// The body of the response, which the carrier begins.
     var body = ResponseBody()
     /// The head of the final response.
     private(set) var response: HTTPResponse?

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 internal import StreamKit
 
 /// The current request of a load, and the rules by which a response leads to the next one. No I/O.
@@ -10,10 +10,6 @@ internal import StreamKit
 struct Fetch: ~Copyable, Sendable {
     /// The current request: the caller's, or that of the last redirect.
     private(set) var request: HTTPRequest
-    /// The method of the request. Reading it from the request would cost 35 instructions, three times for each load.
-    private(set) var method: HTTPMethod
-    /// Whether the request has no fields, as most have none. Asking the request would cost 30 instructions, three times for each load.
-    private(set) var isBare: Bool
     private var upload: Upload
     /// Nil until a response leads to another request.
     private var history: History?
@@ -38,14 +34,15 @@ struct Fetch: ~Copyable, Sendable {
     }
 
     init(_ request: consuming HTTPRequest, body: consuming HTTPBody?) {
-        method = request.method
-        isBare = request.fields.isEmpty
         self.request = request
         upload = if let body { .ready(body) } else { .none }
     }
 
     /// The URL of the request.
     var url: URL? { request.url }
+
+    /// The method of the request.
+    var method: HTTPMethod { request.method }
 
     /// Returns the origin of the current request. A request on a kept connection does not need it.
     ///
@@ -95,16 +92,16 @@ struct Fetch: ~Copyable, Sendable {
     /// Returns the current request in the form for its recipient; nil if it has that form already, as most requests do.
     ///
     /// - Parameters:
-    ///   - proxy: the proxy that receives it; nil for the origin.
-    ///   - logins: the session's logins for proxies.
+    ///   - connection: the connection to the recipient.
+    ///   - proxies: the state of the proxies; nil for a load without proxies.
     func form(
-        through proxy: @autoclosure () -> HTTPProxy?, _ proxies: ProxyProgress?,
-        _ logins: @autoclosure () -> ProxyLogins?
+        over connection: HTTPConnection, _ proxies: ProxyProgress?, _ settings: borrowing LoadSettings
     ) throws(StreamError) -> HTTPRequest? {
-        if isBare, proxies == nil { return nil }
+        if !request.hasFields, proxies == nil { return nil }
         guard let url else { throw .badURL("the request has none.") }
         guard let proxies else { return try HTTPRoute.form(request, of: url, for: nil) }
-        return try proxies.form(of: request, at: url, for: proxy(), hasBody: hasBody, logins())
+        return try proxies.form(
+            of: request, at: url, for: connection.proxy, hasBody: hasBody, settings.session?.logins)
     }
 
     /// Whether the request goes to the origin that the application named.
@@ -183,8 +180,6 @@ struct Fetch: ~Copyable, Sendable {
         history.origins?.current = hop.origin
         if let response = hop.redirect { history.redirects.append(response) }
         request = hop.request
-        method = hop.request.method
-        isBare = hop.request.fields.isEmpty
         if !hop.keepsBody { upload = .none }
     }
 

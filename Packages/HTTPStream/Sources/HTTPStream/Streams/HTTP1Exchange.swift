@@ -13,18 +13,29 @@ internal import StreamKit
 final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
     // Unchecked: it belongs to one load, which uses it under its lock.
 
+    /// What the exchange does on the connection, of which it uses only the ``link``.
     private enum Phase {
         /// The request is sent before anything is received.
-        case sending(hasWaited: Bool)
+        case sending(HTTPConnection, hasWaited: Bool)
         /// The response is received; the rest of the request, such as a body that waited for 100 (Continue), is sent meanwhile.
-        case receiving
+        case receiving(HTTPConnection)
+        /// The exchange has given up the connection.
+        case over
+
+        /// Notes that the request had to wait for room.
+        mutating func noteWait() {
+            if case .sending(let connection, _) = self { self = .sending(connection, hasWaited: true) }
+        }
+
+        /// Looks for the response from now on.
+        mutating func endSending() {
+            if case .sending(let connection, _) = self { self = .receiving(connection) }
+        }
     }
 
     /// The most bytes of a coded body that one step decodes without output before other work of the loop runs.
     static let bytesPerTurn = 64 * 1024
 
-    /// The connection, of which the exchange uses only the ``link``; nil once the exchange is over.
-    @exclusivity(unchecked) private(set) var connection: HTTPConnection?
     private let link: HTTP1Link
     @exclusivity(unchecked) private var phase: Phase
     @exclusivity(unchecked) private var messages: ExchangeMessages
@@ -42,8 +53,7 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
         messages = try ExchangeMessages(
             head, method, body, keepsConnection: keepsConnection, offersSwitch: offersSwitch,
             loop: link.pair.input.waitPoint.loop)
-        phase = .sending(hasWaited: hasWaited)
-        self.connection = connection
+        phase = .sending(connection, hasWaited: hasWaited)
         self.link = link
     }
 }
@@ -52,24 +62,24 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
 
 extension HTTP1Exchange {
     func advance(_ deferred: inout DeferredActions) throws(CarrierFailure) -> HeadStep {
-        if isOver { throw CarrierFailure(.closed, of: .connection) }
         switch phase {
-        case .sending(let hasWaited): return try send(hasWaited: hasWaited, &deferred)
+        case .sending(_, let hasWaited): return try send(hasWaited: hasWaited, &deferred)
         case .receiving: return try receiveHead(&deferred)
+        case .over: throw CarrierFailure(.closed, of: .connection)
         }
     }
 
     private func send(hasWaited: Bool, _ deferred: inout DeferredActions) throws(CarrierFailure) -> HeadStep {
         switch try messages.send(to: HTTP1Output(link: link), &deferred) {
         case .blocked(let need):
-            if need == .room { phase = .sending(hasWaited: true) }
+            if need == .room { phase.noteWait() }
             return .needs(need)
         case .failed(let error): throw CarrierFailure(error, of: .connection)
         case .answered, .held:
-            phase = .receiving
+            phase.endSending()
             return .sent(justNow: false)
         case .done:
-            phase = .receiving
+            phase.endSending()
             // After a wait for the connection, the event that ended it may also have announced an early response.
             return .sent(justNow: !hasWaited)
         }
@@ -102,7 +112,7 @@ extension HTTP1Exchange {
         case .interim(let head): return .interim(head)
         case .otherProtocol: return .switched
         case .body(let framing, let verdict):
-            messages.body = ResponseBody(framing, limits: link.limits)
+            messages.body.begin(framing, limits: link.limits)
             return .head(verdict)
         }
     }
@@ -113,7 +123,7 @@ extension HTTP1Exchange {
 
     func abandon(_ deferred: inout DeferredActions) {
         stop(&deferred)
-        connection = nil
+        phase = .over
     }
 
     func takeSwitched(_ deferred: inout DeferredActions) -> (pair: StreamPair, received: [UInt8])? {
@@ -132,30 +142,7 @@ extension HTTP1Exchange {
         into target: inout MutableRawSpan, _ deferred: inout DeferredActions
     ) throws(CarrierFailure) -> BodyStep {
         if isOver { throw CarrierFailure(.closed, of: .connection) }
-        if !messages.body.isCoded { return try readPayload(into: &target, &deferred) }
-        let step = try prepareDecoded(&deferred)
-        guard case .payload = step else { return step }
-        return .payload(messages.body.readDecoded(into: &target))
-    }
-
-    func peek(_ deferred: inout DeferredActions) throws(CarrierFailure) -> BodyStep {
-        if isOver { throw CarrierFailure(.closed, of: .connection) }
-        if messages.body.isCoded { return try prepareDecoded(&deferred) }
-        while true {
-            if messages.body.isComplete { return .ended(try endResponse()) }
-            switch try messages.body.next(in: &link.buffer, upTo: 0) {
-            case .end, .payload: return .ended(try endResponse())
-            case .needMore:
-                let ahead = Int(min(messages.body.expectedPayloadCount, Int64(link.buffer.count)))
-                if ahead > 0 { return .payload(ahead) }
-                if let need = try fillBody(&deferred) { return .needs(need) }
-            }
-        }
-    }
-
-    private func readPayload(
-        into target: inout MutableRawSpan, _ deferred: inout DeferredActions
-    ) throws(CarrierFailure) -> BodyStep {
+        if messages.body.isCoded { return try readDecoded(into: &target, &deferred) }
         while true {
             if messages.body.isComplete { return .ended(try endResponse()) }
             if link.buffer.isEmpty, messages.body.expectedPayloadCount > 0, target.byteCount >= 1024 {
@@ -186,11 +173,34 @@ extension HTTP1Exchange {
         }
     }
 
+    func peek(_ deferred: inout DeferredActions) throws(CarrierFailure) -> BodyStep {
+        if isOver { throw CarrierFailure(.closed, of: .connection) }
+        if messages.body.isCoded { return try prepareDecoded(&deferred) }
+        while true {
+            if messages.body.isComplete { return .ended(try endResponse()) }
+            switch try messages.body.next(in: &link.buffer, upTo: 0) {
+            case .end, .payload: return .ended(try endResponse())
+            case .needMore:
+                let ahead = Int(min(messages.body.expectedPayloadCount, Int64(link.buffer.count)))
+                if ahead > 0 { return .payload(ahead) }
+                if let need = try fillBody(&deferred) { return .needs(need) }
+            }
+        }
+    }
+
     /// Reads into the buffer. Returns nil to try again.
     private func fillBody(_ deferred: inout DeferredActions) throws(CarrierFailure) -> Need? {
         guard let count = try fill() else { return try needForInput(&deferred) }
         if count == 0 { try messages.body.receiveEnd() }
         return nil
+    }
+
+    private func readDecoded(
+        into target: inout MutableRawSpan, _ deferred: inout DeferredActions
+    ) throws(CarrierFailure) -> BodyStep {
+        let step = try prepareDecoded(&deferred)
+        guard case .payload = step else { return step }
+        return .payload(messages.body.readDecoded(into: &target))
     }
 
     /// Decodes until there are bytes to read, or the turn's budget is used up: a server can send any amount of data that
@@ -227,7 +237,7 @@ extension HTTP1Exchange {
     private func endResponse() throws(CarrierFailure) -> ResponseEnd {
         try messages.endResponse()
         guard let connection else { throw CarrierFailure(.closed, of: .connection) }
-        self.connection = nil
+        phase = .over
         return ResponseEnd(connection: connection, isReusable: messages.isReusable && link.buffer.isEmpty)
     }
 
@@ -253,7 +263,7 @@ extension HTTP1Exchange {
 // MARK: - Waiting and facts
 
 extension HTTP1Exchange {
-    private var isOver: Bool { if case nil = connection { true } else { false } }
+    private var isOver: Bool { if case .over = phase { true } else { false } }
     private var loop: EventLoop { link.pair.input.waitPoint.loop }
 
     var waitPoint: WaitPoint? { isOver ? nil : link.pair.input.waitPoint }
@@ -266,10 +276,18 @@ extension HTTP1Exchange {
         !messages.isReceivingBody || messages.body.isCoded || messages.body.expectedPayloadCount == 0
     }
 
+    var connection: HTTPConnection? {
+        switch phase {
+        case .sending(let connection, _), .receiving(let connection): connection
+        case .over: nil
+        }
+    }
+
     var response: HTTPResponse? { messages.response }
     var streamPlace: StreamPlace? { nil }
-    var queueProgress: Int { 0 }
-    var isSending: Bool { if case .sending = phase { !isOver } else { false } }
+    /// A connection of HTTP/1.1 carries one request at a time.
+    func takeQueueProgress() -> Bool { false }
+    var isSending: Bool { if case .sending = phase { true } else { false } }
     var bytesSent: Int { messages.sender.bytesSent }
     var bodyBytesSent: Int64 { messages.sender.bodyBytesSent }
     var hasBegunRequestBody: Bool { !messages.isHeld }
@@ -297,7 +315,7 @@ private struct HTTP1Output: ExchangeOutput {
 
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? { try link.pair.output.tryWrite(bytes) }
     func tryFlush() throws(StreamError) -> Bool { try link.pair.output.tryFlush() }
-    func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool { try tryFlush() }
+    func tryEnd(_ trailers: HTTPFields?) throws(StreamError) -> Bool { try tryFlush() }
 }
 
 /// A thread that waits for the response borrows the link.

@@ -12,20 +12,17 @@ final class HTTP1Link: @unchecked Sendable {
     static let bufferSize = 16 * 1024
 
     let pair: StreamPair
-    /// Whether the connection is plain TCP, so that a read that does not fill the buffer has emptied the socket.
-    private let isPlain: Bool
     @exclusivity(unchecked) var buffer = ReceiveBuffer(capacity: HTTP1Link.bufferSize)
     @exclusivity(unchecked) private var parser: HeadParser
     /// The instant of the last read.
     @exclusivity(unchecked) private(set) var lastRead = Moment.now
-    /// Whether the last read emptied the socket; known for plain TCP only.
+    /// Whether the last read emptied the socket, if the connection is plain TCP.
     @exclusivity(unchecked) var isDrained = false
     /// What TLS has agreed on. Requires that the connection is open.
     private(set) lazy var security = ConnectionSecurity(of: pair)
 
-    init(_ pair: StreamPair, isPlain: Bool, limits: HTTPLimits) {
+    init(_ pair: StreamPair, limits: HTTPLimits) {
         self.pair = pair
-        self.isPlain = isPlain
         parser = HeadParser(.response, limits: limits, leniency: .client)
     }
 
@@ -56,7 +53,7 @@ final class HTTP1Link: @unchecked Sendable {
     func fill(waits: Bool = false) throws(StreamError) -> Int? {
         let count = try buffer.fill(from: pair.input, waits: waits)
         lastRead = .now
-        isDrained = isPlain && buffer.hasRoom
+        isDrained = buffer.hasRoom
         return count
     }
 
@@ -85,6 +82,8 @@ final class HTTP1Link: @unchecked Sendable {
     /// Bytes that a server sends without a request, or the end of the connection, must not be taken for the response to the next
     /// request. The socket is therefore checked, which costs a system call, unless a read has emptied it within the time `trust`
     /// before `now`.
+    ///
+    /// - Parameter trust: zero unless the connection is plain TCP.
     func isIdle(_ now: Moment, trusting trust: Duration) -> Bool {
         guard buffer.isEmpty else { return false }
         return isDrained && lastRead.duration(to: now) < trust ? pair.isOpen : pair.isIdle

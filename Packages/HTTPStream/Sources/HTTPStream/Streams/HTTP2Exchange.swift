@@ -38,6 +38,8 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     private var declaredLength: Int64?
     private(set) var trailers = HTTPFields()
     private(set) var repetition = Repetition.none
+    /// The number of requests that had been sent before this one when ``takeQueueProgress()`` was called last.
+    private var queueProgress = 0
 
     /// - Parameters:
     ///   - head: the head of the request, in the form of HTTP/1.1.
@@ -138,7 +140,7 @@ extension HTTP2Exchange {
         case .otherProtocol: throw CarrierFailure(.switchedProtocols("another protocol"), of: .server)
         case .body(let framing, let verdict):
             // The end of the stream is the end of the body, whose length the link checks.
-            messages.body = ResponseBody(framing == .none ? .none : .untilClose, limits: limits)
+            messages.body.begin(framing == .none ? .none : .untilClose, limits: limits)
             if case .length(let length) = framing { declaredLength = length }
             // A response has a stream, so it cannot have crossed the request.
             return .head(verdict == .crossed ? .answer : verdict)
@@ -321,7 +323,12 @@ extension HTTP2Exchange {
 
     var response: HTTPResponse? { messages.response }
     var streamPlace: StreamPlace? { link.place(of: stream) }
-    var queueProgress: Int { link.sentCount }
+
+    func takeQueueProgress() -> Bool {
+        let count = link.sentCount
+        defer { queueProgress = count }
+        return count != queueProgress
+    }
 
     var isSending: Bool {
         switch phase {
@@ -370,9 +377,9 @@ private struct HTTP2BodyOutput: ExchangeOutput {
     func tryFlush() throws(StreamError) -> Bool { true }
 
     /// Ends a request whose last bytes were not known to be the last.
-    func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool {
+    func tryEnd(_ trailers: HTTPFields?) throws(StreamError) -> Bool {
         if link.withStream(stream, { $0.isRequestEnded }) { return true }
-        if trailers.isEmpty { return try tryWrite(RawSpan(), isLast: true) != nil }
+        guard let trailers, !trailers.isEmpty else { return try tryWrite(RawSpan(), isLast: true) != nil }
         try perform { () throws(HTTP2LinkFailure) in try link.sendTrailers(trailers, on: stream) }
         return true
     }

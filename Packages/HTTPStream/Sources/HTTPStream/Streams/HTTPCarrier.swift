@@ -62,6 +62,9 @@ protocol HTTPCarrier: AnyObject, Sendable {
     /// Whether a call opens or reads the stream of the request's body, without the load's lock.
     var isReadingBody: Bool { get }
 
+    /// Whether more requests have been sent before this one, which waits for the connection, than at the last call.
+    func takeQueueProgress() -> Bool
+
     /// The input of the connection; nil once the exchange has ended, and if a thread cannot wait at it alone. A thread that waits at it keeps it, while another thread may end the
     /// exchange.
     var input: (any CarrierInput)? { get }
@@ -77,9 +80,6 @@ protocol HTTPCarrier: AnyObject, Sendable {
     var response: HTTPResponse? { get }
     /// Where the request was sent, if others share the connection.
     var streamPlace: StreamPlace? { get }
-    /// The number of requests that have been sent before this one while it waits for the connection; it does not change for other
-    /// requests.
-    var queueProgress: Int { get }
     /// Whether the request is still being sent, and no response has been looked for.
     var isSending: Bool { get }
     /// The number of bytes that the connection has accepted, head and framing included; over HTTP/2, one for the head.

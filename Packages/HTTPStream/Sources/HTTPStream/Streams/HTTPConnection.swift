@@ -32,7 +32,7 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
         self.dial = dial
         self.key = key
         self.proxy = proxy
-        line = .http1(HTTP1Link(pair, isPlain: key.isPlain, limits: limits))
+        line = .http1(HTTP1Link(pair, limits: limits))
     }
 
     /// Makes the use of a shared connection by one request.
@@ -64,7 +64,7 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
 
     /// Whether the connection can carry another request; see ``HTTP1Link/isIdle(_:trusting:)``.
     func isIdle(_ now: Moment, trusting trust: Duration = .zero) -> Bool {
-        if case .http1(let link) = line { link.isIdle(now, trusting: trust) } else { false }
+        if case .http1(let link) = line { link.isIdle(now, trusting: key.isPlain ? trust : .zero) } else { false }
     }
 
     /// Releases memory that the last request has taken.

@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import FoundationEssentials
 internal import HTTPAuth
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 @_spi(Packages) internal import StreamKit
 
 /// One load: from the request to the end of the response body, over any number of connections and redirects.
@@ -116,7 +116,7 @@ extension HTTPLoad {
         let reuses = mayReuse && settings.options.keepsConnection
         let trust = settings.trust(mayRepeat: fetch.mayRepeat)
         if reuses, isDirect || settings.namesNoRoute && fetch.isAtNamedOrigin, !settings.offersSwitch,
-            fetch.isBare || settings.ownLogin(of: fetch.request) == nil,
+            !fetch.request.hasFields || settings.ownLogin(of: fetch.request) == nil,
             let idle = try settings.takeUsual(
                 at: url, for: fetch.request, loop, now, trusting: trust, &deferred)
         {
@@ -202,11 +202,12 @@ extension HTTPLoad {
         over connection: HTTPConnection, host: String?, since moment: Moment? = nil
     ) throws(StreamError) {
         if let moment { beginRequest(at: moment) }
-        let form = try fetch.form(through: connection.proxy, proxies, settings.session?.logins)
-        let named = fetch.isAtNamedOrigin ? settings.options.host : nil
+        let form = try fetch.form(over: connection, proxies, settings)
+        var host = host
+        if let named = settings.options.host, fetch.isAtNamedOrigin { host = named }
         state = .exchanging(
             try connection.makeCarrier(
-                of: fetch, as: form, host: named ?? host, settings.preparation, limits: settings.options.limits,
+                of: fetch, as: form, host: host, settings.preparation, limits: settings.options.limits,
                 hasWaited: moment == nil))
     }
 
@@ -217,6 +218,7 @@ extension HTTPLoad {
             lending = .none
             return clock.wait(for: .input)
         }
+        let sentBefore = carrier.bytesSent
         let step: HeadStep
         do throws(CarrierFailure) {
             step = try carrier.advance(&deferred)
@@ -225,7 +227,7 @@ extension HTTPLoad {
             try recover(from: error.error, connection, carrier)
             return nil
         }
-        clock.noteSent(carrier.bytesSent, responseTimeout: settings.responseTimeout)
+        if carrier.bytesSent > sentBefore { clock.noteSent(responseTimeout: settings.responseTimeout) }
         switch step {
         case .needs(let need): return try wait(for: need, carrier)
         case .sent(let justNow):
@@ -326,6 +328,7 @@ extension HTTPLoad {
         }
         if let failure = extras?.bodyFailure { throw failure }
         while case .receiving(let carrier) = state {
+            let sentBefore = carrier.bytesSent
             let step: BodyStep
             do throws(CarrierFailure) {
                 step = try body(carrier, &deferred)
@@ -334,9 +337,9 @@ extension HTTPLoad {
                 ensureExtras().bodyFailure = error.error
                 return .moved(1)
             }
+            if carrier.bytesSent > sentBefore { clock.noteSent(responseTimeout: nil) }
             switch step {
             case .needs(let need):
-                clock.noteSent(carrier.bytesSent, responseTimeout: nil)
                 guard let interest = try wait(for: need, carrier) else { continue }
                 return deferred.bodyReading == nil ? .wouldBlock(interest) : nil
             case .payload(let count):

@@ -18,10 +18,6 @@ struct LoadClock: Sendable {
     private(set) var responseDeadline: Moment?
     /// The end of the current pause in sending: the connection accepts no bytes, or the body waits for 100 (Continue).
     private var pauseDeadline: Moment?
-    /// The number of bytes of the request that had been sent when ``noteSent(_:responseTimeout:)`` was called last.
-    private var sent = 0
-    /// The number of requests that had been sent before this one when ``noteQueueProgress(_:_:)`` was called last.
-    private var queueProgress = 0
 
     /// Starts the total time limit.
     mutating func begin(within limit: Duration?) {
@@ -30,7 +26,7 @@ struct LoadClock: Sendable {
 
     /// Starts the limits of a request.
     mutating func beginRequest(at now: @autoclosure () -> Moment, responseTimeout: Duration?) {
-        (sent, pauseDeadline) = (0, nil)
+        pauseDeadline = nil
         restartWaitForHead(at: now(), responseTimeout)
     }
 
@@ -39,20 +35,12 @@ struct LoadClock: Sendable {
         if let limit { responseDeadline = now() + limit }
     }
 
-    /// Notes how much of the request has been sent. More than before ends a pause, and restarts the limit of the response head.
+    /// Notes that a step has sent more of the request: this ends a pause, and restarts the limit of the response head.
     ///
     /// - Parameter responseTimeout: nil for no limit, and once the head has arrived.
-    mutating func noteSent(_ count: Int, responseTimeout: @autoclosure () -> Duration?) {
-        if count == sent { return }
-        (sent, pauseDeadline) = (count, nil)
-        restartWaitForHead(responseTimeout())
-    }
-
-    /// Notes how many requests were sent before this one. More than before restart the limit of the response head.
-    mutating func noteQueueProgress(_ count: Int, _ limit: Duration?) {
-        if count == queueProgress { return }
-        queueProgress = count
-        restartWaitForHead(limit)
+    mutating func noteSent(responseTimeout: Duration?) {
+        pauseDeadline = nil
+        restartWaitForHead(responseTimeout)
     }
 
     /// Removes the limits of the response head: it has arrived.
@@ -155,8 +143,8 @@ extension HTTPLoad {
     mutating func beginStep() throws(StreamError) {
         defer { clock.endWait() }
         if state.hasDeliveredBody { return }
-        if clock.block?.need == .standby, let carrier = state.carrier {
-            clock.noteQueueProgress(carrier.queueProgress, settings.responseTimeout)
+        if clock.block?.need == .standby, state.carrier?.takeQueueProgress() == true {
+            clock.restartWaitForHead(settings.responseTimeout)
         }
         let passed = clock.passedLimit(
             isHeadAwaited: state.response == nil, totalTimeout: settings.options.totalTimeout,

@@ -14,18 +14,25 @@ struct LoadLog: ~Copyable, Sendable {
     private enum Outcome: Sendable {
         case underway
         /// The status line is nil while the load still has the response.
-        case answered(statusLine: String?)
-        case failed(StreamError)
-        case abandoned
+        case answered(at: Moment, statusLine: String?)
+        case failed(at: Moment, StreamError)
+        case abandoned(at: Moment)
+
+        /// The end of the request; nil if it has none yet.
+        var moment: Moment? {
+            switch self {
+            case .underway: nil
+            case .answered(let moment, _), .failed(let moment, _), .abandoned(let moment): moment
+            }
+        }
     }
 
-    /// The times and the outcome of a request.
+    /// The begin and the outcome of a request.
     private struct Course: Sendable {
-        var start: Moment
-        var end: Moment?
+        let start: Moment
         var outcome = Outcome.underway
 
-        var isUnderway: Bool { end == nil }
+        var isUnderway: Bool { if case .underway = outcome { true } else { false } }
     }
 
     private struct RequestStep: Sendable {
@@ -132,7 +139,7 @@ struct LoadLog: ~Copyable, Sendable {
     mutating func answered(
         _ response: @autoclosure () -> HTTPResponse?, _ fetch: borrowing Fetch, at moment: Moment = .now
     ) {
-        endRequest(.answered(statusLine: nil), fetch, at: moment, response())
+        endRequest(.answered(at: moment, statusLine: nil), fetch, response())
     }
 
     /// Keeps the request, because the fetch is about to replace it.
@@ -142,26 +149,26 @@ struct LoadLog: ~Copyable, Sendable {
     ///   - place: the stream that carried it, on a connection that others share.
     mutating func keepRequest(_ fetch: borrowing Fetch, answer: HTTPResponse? = nil, _ place: StreamPlace? = nil) {
         guard var course = request else { return }
-        if case .answered = course.outcome, let answer { course.outcome = .answered(statusLine: answer.statusLine) }
+        if case .answered(let moment, _) = course.outcome, let answer {
+            course.outcome = .answered(at: moment, statusLine: answer.statusLine)
+        }
         ensureMore().earlier.append(RequestStep(fetch, course, place))
         request = nil
     }
 
-    mutating func failed(_ error: StreamError, _ fetch: borrowing Fetch) { endRequest(.failed(error), fetch, at: .now) }
+    mutating func failed(_ error: StreamError, _ fetch: borrowing Fetch) { endRequest(.failed(at: .now, error), fetch) }
 
     /// Ends the request without a result: the load was closed.
     mutating func abandon(_ fetch: borrowing Fetch) {
-        endRequest(.abandoned, fetch, at: .now)
+        endRequest(.abandoned(at: .now), fetch)
         endConnection()
     }
 
     private mutating func endRequest(
-        _ outcome: Outcome, _ fetch: borrowing Fetch, at moment: @autoclosure () -> Moment,
-        _ answer: @autoclosure () -> HTTPResponse? = nil
+        _ outcome: Outcome, _ fetch: borrowing Fetch, _ answer: @autoclosure () -> HTTPResponse? = nil
     ) {
         guard request?.isUnderway == true else { return }
         // In place: a copy of the stored request would cost more than the change.
-        request?.end = moment()
         request?.outcome = outcome
         #if Logging
         if let request { emit(step(RequestStep(fetch, request), answer())) }
@@ -172,14 +179,14 @@ struct LoadLog: ~Copyable, Sendable {
         let outcome: ConnectionReport.Outcome =
             switch request.course.outcome {
             case .underway: .underway
-            case .answered(let line): .succeeded(line ?? answer?.statusLine ?? "")
-            case .failed(let error): .failed(error)
+            case .answered(_, let line): .succeeded(line ?? answer?.statusLine ?? "")
+            case .failed(_, let error): .failed(error)
             case .abandoned: .abandoned
             }
         return .init(
             kind: .request(request.method.name, request.url?.publicText ?? ""),
             start: (more?.start ?? request.course.start).duration(to: request.course.start),
-            time: request.course.end.map { request.course.start.duration(to: $0) }, outcome: outcome)
+            time: request.course.outcome.moment.map { request.course.start.duration(to: $0) }, outcome: outcome)
     }
 }
 

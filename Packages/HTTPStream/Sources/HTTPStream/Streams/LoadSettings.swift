@@ -49,8 +49,11 @@ struct LoadSettings: Sendable {
 
     /// - Parameter pool: the pool to which the connection returns; nil for a connection that is not kept.
     init(pool: HTTPConnectionPool? = nil) {
-        shared = pool == nil ? .usual : .ofPool
-        self.pool = pool ?? .shared
+        if let pool {
+            (shared, self.pool) = (.ofPool, pool)
+        } else {
+            (shared, self.pool) = (.usual, .shared)
+        }
     }
 
     init(_ options: HTTPOptions) {
@@ -86,7 +89,7 @@ struct LoadSettings: Sendable {
     }
 
     /// Whether the request offers to switch to another protocol.
-    var offersSwitch: Bool { session?.upgrade != nil }
+    var offersSwitch: Bool { if let session { session.upgrade != nil } else { false } }
 
     /// What the carrier of a request adds to it.
     var preparation: RequestPreparation {

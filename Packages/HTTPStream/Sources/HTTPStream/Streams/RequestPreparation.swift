@@ -30,6 +30,9 @@ struct RequestPreparation {
     /// Whether an empty `User-Agent` of the caller's is sent.
     var keepsEmptyUserAgent = false
 
+    /// Whether the request offers to switch to another protocol. Comparing ``upgrade`` with nil would copy it.
+    var offersSwitch: Bool { if case .none = upgrade { false } else { true } }
+
     /// The memory that a head without fields needs at most, unless its URL is long.
     private static let usualCount = 512
 
@@ -37,21 +40,19 @@ struct RequestPreparation {
     ///
     /// - Parameters:
     ///   - host: the value of `Host`.
-    ///   - isBare: whether the request has no fields, as ``Fetch`` knows.
     ///   - body: the body; nil for none.
     /// - Throws: as ``length(of:_:)``.
     func prepare(
-        _ request: HTTPRequest, _ method: HTTPMethod, host: String, isBare: Bool, body: HTTPBody?
+        _ request: HTTPRequest, host: String, body: HTTPBody?
     ) throws(StreamError) -> Head {
         guard let body else {
-            if isBare, request.version <= .http11 { return Head(bytes: bareHead(of: request, method, host: host)) }
-            return Head(bytes: try head(of: request, method, host: host, isBare: isBare, nil, .none))
+            if !request.hasFields, request.version <= .http11 { return Head(bytes: bareHead(of: request, host: host)) }
+            return Head(bytes: try head(of: request, host: host, nil, .none))
         }
         let length = try RequestPreparation.length(of: request, body)
         let expectsContinue =
             length != 0 && request.version >= .http11 && request.fields[.expect]?.lowercased() == "100-continue"
-        let bytes = try head(
-            of: request, method, host: host, isBare: isBare, body.contentType, length.map { .length($0) } ?? .chunked)
+        let bytes = try head(of: request, host: host, body.contentType, length.map { .length($0) } ?? .chunked)
         return Head(bytes: bytes, bodyLength: length, expectsContinue: expectsContinue)
     }
 
@@ -77,28 +78,26 @@ struct RequestPreparation {
     }
 
     /// Returns the head of a request without fields and without a body: nothing has to be inserted or replaced.
-    private func bareHead(of request: HTTPRequest, _ method: HTTPMethod, host: String) -> [UInt8] {
+    private func bareHead(of request: HTTPRequest, host: String) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(RequestPreparation.usualCount)
         request.serializeOpenHead(into: &bytes)
         bytes.appendLines(upTo: 8 + host.utf8.count + RequestPreparation.ownLinesCount) { lines in
             writeHost(host, to: &lines)
-            writeOwnLines(method, .none, hasUserAgent: false, acceptsCodings: decodesContent, to: &lines)
+            writeOwnLines(request.method, .none, hasUserAgent: false, acceptsCodings: decodesContent, to: &lines)
         }
         return bytes
     }
 
     /// Returns the head of any request.
     func head(
-        of request: HTTPRequest, _ method: HTTPMethod, host: String, isBare: Bool, _ contentType: String?,
-        _ framing: BodyFraming
+        of request: HTTPRequest, host: String, _ contentType: String?, _ framing: BodyFraming
     ) throws(StreamError) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(RequestPreparation.usualCount)
-        let hasUserAgent = !isBare && request.fields.contains(.userAgent)
+        let hasUserAgent = request.fields.contains(.userAgent)
         let isPlain =
-            request.version <= .http11
-            && (isBare || !RequestPreparation.ownFields.contains { request.fields.contains($0) })
+            request.version <= .http11 && !RequestPreparation.ownFields.contains { request.fields.contains($0) }
             && !(hasUserAgent && !keepsEmptyUserAgent && request.fields[.userAgent] == "")
         if isPlain {
             request.serializeOpenHead(into: &bytes)
@@ -111,9 +110,10 @@ struct RequestPreparation {
         }
         // A range of a coded body could not be decoded.
         let acceptsCodings =
-            decodesContent && (isBare || !request.fields.contains(.acceptEncoding) && !request.fields.contains(.range))
+            decodesContent && !request.fields.contains(.acceptEncoding) && !request.fields.contains(.range)
         bytes.appendLines(upTo: RequestPreparation.ownLinesCount) { lines in
-            writeOwnLines(method, framing, hasUserAgent: hasUserAgent, acceptsCodings: acceptsCodings, to: &lines)
+            writeOwnLines(
+                request.method, framing, hasUserAgent: hasUserAgent, acceptsCodings: acceptsCodings, to: &lines)
         }
         return bytes
     }
@@ -164,7 +164,7 @@ struct RequestPreparation {
             default: break
             }
         }
-        if upgrade != nil {
+        if offersSwitch {
             lines.write("Connection: Upgrade\r\n")
         } else {
             lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")

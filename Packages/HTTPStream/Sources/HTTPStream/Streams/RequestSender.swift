@@ -13,8 +13,8 @@ protocol RequestOutput {
     /// Ends the request, which the bytes before may not have told, and passes down what a lower layer still holds. Returns false if it has to
     /// wait.
     ///
-    /// - Parameter trailers: the fields behind the body, unless its bytes contain them.
-    func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool
+    /// - Parameter trailers: the fields behind the body, unless there are none or its bytes contain them.
+    func tryEnd(_ trailers: HTTPFields?) throws(StreamError) -> Bool
 }
 
 /// Sends one request over one connection: the head, then the body, as far as possible without waiting.
@@ -142,7 +142,7 @@ struct RequestSender: ~Copyable, Sendable {
     /// Ends the request, and sends the bytes of earlier writes as ``flush(_:)`` does.
     ///
     /// - Returns: nil if everything was sent.
-    fileprivate static func end(_ output: some RequestOutput, _ trailers: HTTPFields = HTTPFields()) -> Progress? {
+    fileprivate static func end(_ output: some RequestOutput, _ trailers: HTTPFields? = nil) -> Progress? {
         do throws(StreamError) {
             return try output.tryEnd(trailers) ? nil : .connectionBlocks
         } catch {

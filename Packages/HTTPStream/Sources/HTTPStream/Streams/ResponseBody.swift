@@ -8,16 +8,13 @@ struct ResponseBody: ~Copyable, Sendable {
     /// The cost of one call of the decoder in a turn's budget, in addition to the bytes it consumes.
     private static let decodeCost = 64
 
-    private var decoder: BodyDecoder
+    /// Empty until the response begins.
+    private var decoder = BodyDecoder(.none)
     /// Nil for a body that is delivered as the server encoded it.
     private var content: ContentDecoder?
 
-    /// Makes an empty body.
-    init() {
-        decoder = BodyDecoder(.none)
-    }
-
-    init(_ framing: BodyFraming, limits: HTTPLimits) {
+    /// Begins the body of a response.
+    mutating func begin(_ framing: BodyFraming, limits: HTTPLimits) {
         decoder = BodyDecoder(framing, limits: limits, leniency: .client)
     }
 

@@ -29,7 +29,7 @@ import Testing
 
         func tryFlush() throws(StreamError) -> Bool { true }
 
-        func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool {
+        func tryEnd(_ trailers: HTTPFields?) throws(StreamError) -> Bool {
             hasEnded = true
             return true
         }

@@ -75,8 +75,7 @@ import Testing
             var request = try HTTPRequest(method: method, url: #require(URL(string: "http://a.example/")))
             for (name, value) in fields { try request.fields.append(value, for: name) }
             let preparation = RequestPreparation(keepsConnection: true, decodesContent: false, upgrade: upgrade)
-            let head = try preparation.prepare(
-                request, method, host: "a.example", isBare: request.fields.isEmpty, body: body)
+            let head = try preparation.prepare(request, host: "a.example", body: body)
             let key = HTTPConnectionKey(
                 try HTTPOrigin(#require(request.url)), StreamProperties(), loop: .shared)
             let connection = HTTPConnection(pair: pair, key: key, limits: .default)

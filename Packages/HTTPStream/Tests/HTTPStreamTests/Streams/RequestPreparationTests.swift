@@ -1,5 +1,5 @@
 import FoundationEssentials
-import HTTPMessage
+@_spi(Packages) import HTTPMessage
 import StreamKit
 import Testing
 
@@ -17,11 +17,10 @@ import Testing
         let preparation = RequestPreparation(
             keepsConnection: keeps, decodesContent: decodes, keepsEmptyUserAgent: keepsEmptyUserAgent)
         let host = try host ?? HTTPOrigin(url).hostField
-        let isBare = request.fields.isEmpty
-        let head = try preparation.prepare(request, method, host: host, isBare: isBare, body: body)
+        let head = try preparation.prepare(request, host: host, body: body)
         // The short way for the usual requests gives the same bytes.
-        if isBare, body == nil {
-            #expect(try preparation.head(of: request, method, host: host, isBare: false, nil, .none) == head.bytes)
+        if !request.hasFields, body == nil {
+            #expect(try preparation.head(of: request, host: host, nil, .none) == head.bytes)
         }
         return head
     }
@@ -137,8 +136,8 @@ import Testing
         for count in 0...600 {
             let url = try #require(URL(string: "http://a/" + String(repeating: "x", count: count)))
             let request = try HTTPRequest(method: .get, url: url)
-            let head = try preparation.head(of: request, .get, host: "a", isBare: false, nil, .none)
-            #expect(try preparation.prepare(request, .get, host: "a", isBare: true, body: nil).bytes == head)
+            let head = try preparation.head(of: request, host: "a", nil, .none)
+            #expect(try preparation.prepare(request, host: "a", body: nil).bytes == head)
         }
     }
 

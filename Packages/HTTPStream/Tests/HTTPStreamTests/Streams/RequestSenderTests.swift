@@ -126,5 +126,5 @@ import Testing
 
 extension WriteStream: RequestOutput {
     func tryWrite(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? { try tryWrite(bytes) }
-    func tryEnd(_ trailers: HTTPFields) throws(StreamError) -> Bool { try tryFlush() }
+    func tryEnd(_ trailers: HTTPFields?) throws(StreamError) -> Bool { try tryFlush() }
 }

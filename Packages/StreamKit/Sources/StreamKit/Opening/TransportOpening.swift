@@ -199,8 +199,9 @@ extension Connection {
             case .reader?: .readTransport
             case .writer?: .writtenTransport
             }
+        let waitsAtPoint = transport.ownsWaitPoint
         let point: WaitPoint
-        if transport.ownsWaitPoint {
+        if waitsAtPoint {
             point = transport.waitPoint
         } else if let half {
             point = WaitPoint(loop: transport.loop, only: half)
@@ -208,7 +209,7 @@ extension Connection {
             point = WaitPoint(loop: transport.loop)
         }
         self.init(
-            kind, point: point, only: half, over: transport, waitsAtPoint: transport.ownsWaitPoint,
+            kind, point: point, only: half, over: transport, waitsAtPoint: waitsAtPoint,
             opener: .transport(waitingAt: half ?? .reader))
     }
 }
