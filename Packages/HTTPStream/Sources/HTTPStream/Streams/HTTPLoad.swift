@@ -117,23 +117,21 @@ extension HTTPLoad {
         let trust = settings.trust(mayRepeat: fetch.mayRepeat)
         if reuses, isDirect || settings.namesNoRoute && fetch.isAtNamedOrigin, !settings.offersSwitch,
             !fetch.request.hasFields || settings.ownLogin(of: fetch.request) == nil,
-            let idle = try settings.takeUsual(
-                at: url, for: fetch.request, loop, now, trusting: trust, &deferred)
+            let idle = try settings.takeUsual(at: url, for: fetch.request, loop, now, trusting: trust, &deferred)
         {
             try carry(over: idle, host: nil, since: now)
             return nil
         }
-        let known = isDirect ? nil : try fetch.origin()
-        if let known, try ensureExtras().ensureProxies().awaitsDecision(on: url, to: known, settings, loop: loop) {
-            return clock.wait(for: .decision)
-        }
-        let origin = if let known { known } else { try fetch.origin() }
+        let origin = try fetch.origin()
         if isDirect, origin.isFTP { throw .ftpNeedsProxy }
-        let plan =
-            isDirect
-            ? nil
-            : try ensureExtras().ensureProxies().plan(
-                of: fetch.request, at: url, to: origin, fetch.standing, settings)
+        var plan: ConnectionPlan?
+        if !isDirect {
+            let proxies = ensureExtras().ensureProxies()
+            if try proxies.awaitsDecision(on: url, to: origin, settings, loop: loop) {
+                return clock.wait(for: .decision)
+            }
+            plan = try proxies.plan(of: fetch.request, at: url, to: origin, fetch.standing, settings)
+        }
         let key = HTTPConnectionKey(
             origin, plan?.properties ?? StreamProperties(), endpoint: settings.endpoint(of: origin), loop: loop,
             ownLogin: settings.ownLogin(of: fetch.request), isTunnelled: settings.offersSwitch)
