@@ -2,7 +2,8 @@ internal import NetKit
 
 /// Servers that attack clients of HTTP/2.
 extension Attack {
-    static let http2: [Attack] = [
+    /// Frames of HTTP/2 without an end, and connections without a response.
+    public static let http2: [Attack] = [
         row("http2-body", "a body without an end, as fast as the windows permit", ending: .either),
         row("http2-one-byte-frames", "a body in frames of one byte", ending: .either),
         crowd("http2-one-byte-frames", "a body in frames of one byte", ending: .either),

@@ -14,13 +14,13 @@ import Testing
         .appendingPathComponent("attack-lab").path
     /// The number of bytes that one hostile connection sends: more than any buffer of the victim holds.
     private static let bytes = 2 << 20
+    /// The rows, by the family of which one test is made.
+    private static let families = [
+        Attack.tls, Attack.http, Attack.http2, Attack.logins, Attack.proxies, Attack.servers, Attack.ftp,
+        Attack.names, Attack.discovery,
+    ]
 
-    @Test(
-        .timeLimit(.minutes(5)),
-        arguments: [
-            Attack.tls, Attack.http, Attack.logins, Attack.proxies, Attack.servers, Attack.ftp, Attack.names,
-            Attack.discovery,
-        ])
+    @Test(.timeLimit(.minutes(5)), arguments: families)
     func theVictimWithstands(_ attacks: [Attack]) async {
         let lab = AttackLab(tool: Self.tool)
         for attack in attacks {
@@ -28,6 +28,10 @@ import Testing
             let missed = outcome.missed.filter { $0 != "lateness" && $0 != "limit" }
             #expect(missed.isEmpty, "\(attack.name)\n\(outcome.details)")
         }
+    }
+
+    @Test func eachRowHasASmallVersion() {
+        #expect(Self.families.flatMap { $0 }.map(\.name).sorted() == Attack.all.map(\.name).sorted())
     }
 
     @Test func eachRowHasItsOwnName() {
