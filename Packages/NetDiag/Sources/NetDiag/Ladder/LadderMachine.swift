@@ -378,10 +378,9 @@ extension LadderMachine {
         }
         let hasIPv4 = facts.environment.map { LinkRules.hasAddress($0.network, .v4) } ?? false
         if facts.neighbors != nil, hasIPv4 { sentences.append(.noDuplicateCheck) }
-        for path in facts.paths.values {
-            if let failure = path.failure, sentences.allSatisfy({ $0.key != "diag.noPathCheck" }) {
-                sentences.append(.noPathCheck(PublicText.of(failure)))
-            }
+        let paths = facts.paths.sorted { "\($0.key)" < "\($1.key)" }
+        if let failure = paths.lazy.compactMap(\.value.failure).first {
+            sentences.append(.noPathCheck(PublicText.of(failure)))
         }
         if let fault = target.proxyFault, fault.severity == .note { sentences.append(fault.sentence) }
         return sentences + ExchangeRules.uncheckable(facts, target)

@@ -42,7 +42,7 @@ struct ScenarioScorer: Scorer {
             // Either the connection ends, or what it costs stays bounded.
             return connection || observed.error?.code == .enhanceYourCalm
                 || observed.maximumMemory <= HTTP2Limits().maximumMemory && observed.requestCount <= 500
-        case "http1-answer": return observed.error?.reason.contains("HTTP/1.1") ?? false
+        case "http1-answer": return observed.error?.code == .protocolError && observed.error?.rule == "RFC 9113 §3.4"
         case "fine":
             guard observed.error == nil, observed.resets.allSatisfy({ $0.code == .noError }) else { return false }
             if let stream = expected["stream"] as? Int, !observed.answered.contains(StreamID(UInt32(stream))) {
