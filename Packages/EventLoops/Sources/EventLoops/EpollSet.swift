@@ -11,7 +11,7 @@ internal import Synchronization
 struct EpollSet: ~Copyable, Sendable {
     /// The maximum number of events that one `epoll_wait` returns, whatever the peers send: the budget of a turn. Further
     /// events are returned by the next call.
-    private static let maxEvents = 64
+    private static let maximumEvents = 64
 
     /// The wakeups, other than descriptors, that ended a wait.
     struct Wakeups: OptionSet, Sendable {
@@ -158,15 +158,15 @@ struct EpollSet: ~Copyable, Sendable {
     /// The kernel returns events in order, so this many calls return each event that was there at the beginning. Edges that come later
     /// make the descriptor readable again.
     borrowing func poll() {
-        for _ in 0...registrations.load(ordering: .relaxed) / EpollSet.maxEvents {
-            if wait(milliseconds: 0).eventCount < EpollSet.maxEvents { return }
+        for _ in 0...registrations.load(ordering: .relaxed) / EpollSet.maximumEvents {
+            if wait(milliseconds: 0).eventCount < EpollSet.maximumEvents { return }
         }
     }
 
     /// Waits for edges and tells the watchers of them. Returns the wakeups that occurred, and the number of events.
     borrowing func wait(milliseconds: CInt) -> (wakeups: Wakeups, eventCount: Int) {
-        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: EpollSet.maxEvents) { events in
-            let count = Int(epoll_wait(descriptor, events.baseAddress!, CInt(EpollSet.maxEvents), milliseconds))
+        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: EpollSet.maximumEvents) { events in
+            let count = Int(epoll_wait(descriptor, events.baseAddress!, CInt(EpollSet.maximumEvents), milliseconds))
             var wakeups: Wakeups = []
             var index = 0
             while index < count {

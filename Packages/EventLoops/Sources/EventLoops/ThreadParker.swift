@@ -8,7 +8,7 @@ final class ThreadParker: Watcher, @unchecked Sendable {
     // The only state is an immutable descriptor number, closed in deinit.
 
     /// The maximum number of idle parkers, each with an eventfd, that the process keeps.
-    private static let poolLimit = 32
+    private static let maximumIdle = 32
     private static let pool = Locked<[ThreadParker]>([])
 
     let event: CInt
@@ -24,7 +24,7 @@ final class ThreadParker: Watcher, @unchecked Sendable {
     /// Returns the parker to the pool. It must not be parked anywhere. If it is fired only now, its next wait ends at once, a
     /// spurious wake, which is allowed.
     func returnToPool() {
-        ThreadParker.pool.withLock { if $0.count < ThreadParker.poolLimit { $0.append(self) } }
+        ThreadParker.pool.withLock { if $0.count < ThreadParker.maximumIdle { $0.append(self) } }
     }
 
     private init(event: CInt) {

@@ -12,7 +12,7 @@
 /// guess is reported, because nothing may be deleted for it.
 struct HeldEntries: Sendable {
     /// The most memory of the entries, in bytes. Then those that are here decide.
-    static let memoryLimit = 256 << 10
+    static let maximumMemory = 256 << 10
 
     /// How numbers after times are read.
     enum Decision: Sendable { case undecided, years, names }
@@ -47,7 +47,7 @@ struct HeldEntries: Sendable {
         self.isLikely = self.isLikely || isLikely
         hasOld = hasOld || isOld
         memory += dated.memorySize
-        hold(Held(named: named, dated: dated, line: ListingEntry.prefix(of: line, upTo: UnreadLines.lineLimit)))
+        hold(Held(named: named, dated: dated, line: ListingEntry.prefix(of: line, upTo: UnreadLines.maximumLineLength)))
     }
 
     /// Adds an entry that can be read in one way.
@@ -61,7 +61,7 @@ struct HeldEntries: Sendable {
     }
 
     /// Whether the entries that are held take so much memory that they have to decide.
-    var isFull: Bool { memory > Self.memoryLimit }
+    var isFull: Bool { memory > Self.maximumMemory }
 
     /// Notes that numbers after times belong to names.
     mutating func showNames() {

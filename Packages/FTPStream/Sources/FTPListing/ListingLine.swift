@@ -1,7 +1,7 @@
 /// A line of a listing without its end, and the ranges of its fields, which blanks separate.
 struct ListingLine: Sendable {
     /// The most fields that are found. Names are taken from the line and may contain any number of blanks.
-    static let fieldLimit = 32
+    static let maximumFields = 32
 
     private(set) var bytes: [UInt8] = []
     private(set) var fields: [Range<Int>] = []
@@ -34,7 +34,7 @@ struct ListingLine: Sendable {
         defer { self.fields = fields }
         let line = bytes.span
         var index = 0
-        while fields.count < Self.fieldLimit {
+        while fields.count < Self.maximumFields {
             while index < line.count, Self.isBlank(line[index]) { index += 1 }
             if index == line.count { return }
             let start = index

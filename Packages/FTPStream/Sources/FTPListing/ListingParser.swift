@@ -56,12 +56,12 @@ public struct ListingParser: Sendable {
     ///
     /// - Throws: ``ListingError/lineTooLong(limit:)``, also for a line whose end is not yet received.
     public mutating func parse(_ bytes: RawSpan) throws(ListingError) -> Step {
-        let limit = options.lineLimit + 2
+        let limit = options.maximumLineLength + 2
         var end = 0
         let count = bytes.byteCount
         while end < count, bytes.unsafeLoad(fromUncheckedByteOffset: end, as: UInt8.self) != UInt8(ascii: "\n") {
             end += 1
-            if end > limit { throw .lineTooLong(limit: options.lineLimit) }
+            if end > limit { throw .lineTooLong(limit: options.maximumLineLength) }
         }
         if end == count { return Step(consumed: 0, entry: nil) }
         return Step(consumed: end + 1, entry: inOrder(try read(bytes.extracting(..<end))))
@@ -136,7 +136,7 @@ public struct ListingParser: Sendable {
 
     private mutating func read(_ bytes: RawSpan) throws(ListingError) -> ListingEntry? {
         line.set(bytes)
-        if line.count > options.lineLimit { throw .lineTooLong(limit: options.lineLimit) }
+        if line.count > options.maximumLineLength { throw .lineTooLong(limit: options.maximumLineLength) }
         if options.format == .names { return line.count == 0 ? nil : ListingEntry(nameBytes: line.bytes) }
         line.split()
         let entry = line.fields.isEmpty ? nil : readEntry()
@@ -219,7 +219,7 @@ public struct ListingOptions: Sendable, Hashable {
     public var futureTolerance: Int64 = 86_400
 
     /// The longest line without its end, in bytes. Default 16 KiB. A longer line is an error.
-    public var lineLimit = 16 * 1024
+    public var maximumLineLength = 16 * 1024
 
     /// Creates options for a listing received at `now`, in seconds since 1970 UTC.
     public init(now: Int64, format: ListingFormat? = nil) {
@@ -264,7 +264,7 @@ public enum ListingFormat: String, Sendable, Hashable, CaseIterable {
 
 /// An error that ends the parsing of a listing. A line in an unknown format is not an error; see ``ListingParser/unread``.
 public enum ListingError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A line is longer than ``ListingOptions/lineLimit``, in bytes.
+    /// A line is longer than ``ListingOptions/maximumLineLength``, in bytes.
     case lineTooLong(limit: Int)
 
     /// The message in English.

@@ -10,15 +10,15 @@
 /// ```
 public struct UnreadLines: Sendable, Hashable {
     /// The most lines in ``texts``.
-    package static let textLimit = 16
+    package static let maximumTexts = 16
 
     /// The longest text of a line, in bytes.
-    public static let lineLimit = 256
+    public static let maximumLineLength = 256
 
     /// The number of all lines that could not be read.
     public private(set) var count = 0
 
-    /// The first lines, without control characters, each cut to ``lineLimit`` bytes.
+    /// The first lines, without control characters, each cut to ``maximumLineLength`` bytes.
     public private(set) var texts: [String] = []
 
     /// The number of lines that can be read in two ways, and were read by a guess; see <doc:WhatWeRead>.
@@ -35,15 +35,15 @@ public struct UnreadLines: Sendable, Hashable {
 
     mutating func add(_ line: [UInt8]) {
         count += 1
-        if texts.count < Self.textLimit { texts.append(Self.text(of: line)) }
+        if texts.count < Self.maximumTexts { texts.append(Self.text(of: line)) }
     }
 
     mutating func guess(_ line: [UInt8]) {
         guessCount += 1
-        if guesses.count < Self.textLimit { guesses.append(Self.text(of: line)) }
+        if guesses.count < Self.maximumTexts { guesses.append(Self.text(of: line)) }
     }
 
     private static func text(of line: [UInt8]) -> String {
-        ListingEntry.shownText(of: ListingEntry.prefix(of: line, upTo: lineLimit))
+        ListingEntry.shownText(of: ListingEntry.prefix(of: line, upTo: maximumLineLength))
     }
 }

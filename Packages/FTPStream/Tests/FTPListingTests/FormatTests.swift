@@ -445,8 +445,8 @@ struct FormatTests {
     @Test func unreadLinesAreBounded() throws {
         let long = String(repeating: "é", count: 1000)
         let (_, unread) = try parse(String(repeating: "\u{1B}[2J\(long)\n", count: 100))
-        #expect(unread.count == 100 && unread.texts.count == UnreadLines.textLimit)
-        #expect(unread.texts.allSatisfy { $0.hasPrefix("[2Jé") && $0.utf8.count <= UnreadLines.lineLimit })
+        #expect(unread.count == 100 && unread.texts.count == UnreadLines.maximumTexts)
+        #expect(unread.texts.allSatisfy { $0.hasPrefix("[2Jé") && $0.utf8.count <= UnreadLines.maximumLineLength })
     }
 
     /// RFC 3659 §7.2 allows a line without facts. Only the other lines show that the listing has facts.

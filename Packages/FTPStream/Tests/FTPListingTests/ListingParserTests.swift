@@ -23,7 +23,7 @@ struct ListingParserTests {
             "format": ({ $0.format = .names }, "-rw-r--r-- 1 ann staff 12 Nov 22 09:00 notes.txt 0"),
             "serverOffset": ({ $0.serverOffset = -4 * 3600 }, "notes.txt 2025"),
             "futureTolerance": ({ $0.futureTolerance = 20 * 3600 }, "notes.txt 2025"),
-            "lineLimit": ({ $0.lineLimit = 47 }, "\(ListingError.lineTooLong(limit: 47))"),
+            "maximumLineLength": ({ $0.maximumLineLength = 47 }, "\(ListingError.lineTooLong(limit: 47))"),
         ]
         #expect(read { _ in } == "notes.txt 2026")
         for (name, row) in rows { #expect(read(row.change) == row.outcome, "\(name)") }
@@ -95,7 +95,7 @@ struct ListingParserTests {
 
     @Test func aLineHasALimit() throws {
         var options = Self.options
-        options.lineLimit = 100
+        options.maximumLineLength = 100
         let error = ListingError.lineTooLong(limit: 100)
         #expect(throws: error) { try ListingParser.entries(of: Array(repeating: 0x61, count: 103), options) }
         #expect(throws: error) { try ListingParser.entries(of: Array(repeating: 0x61, count: 101), options) }

@@ -70,15 +70,15 @@ struct FTPMachineTests {
         #expect(verb == "NOOP" && machine.unansweredKeepAlives == 1)
         #expect(taken([226, 250, 425, 426, 451, 550, 552]).isEmpty)
         #expect(taken([500, 200]) == [500] && machine.unansweredKeepAlives == 0)
-        for _ in 0..<FTPMachine.keepAliveLimit { _ = try machine.keepAlive() }
+        for _ in 0..<FTPMachine.maximumUnansweredKeepAlives { _ = try machine.keepAlive() }
         let next = try machine.keepAlive()
-        #expect(next == nil && machine.unansweredKeepAlives == FTPMachine.keepAliveLimit)
+        #expect(next == nil && machine.unansweredKeepAlives == FTPMachine.maximumUnansweredKeepAlives)
     }
 
     @Test func preliminaryRepliesToOneCommandAreCounted() throws {
         for (step, machine) in try Self.waiting() {
             var machine = machine
-            for _ in 0..<FTPMachine.preliminaryLimit {
+            for _ in 0..<FTPMachine.maximumPreliminaryReplies {
                 #expect(try machine.receive(Self.reply(120)) == .awaitReply, "\(step)")
             }
             let error = #expect(throws: FTPError.self, "\(step)") { try machine.receive(Self.reply(120)) }
@@ -89,14 +89,14 @@ struct FTPMachineTests {
 
     @Test func repliesDuringAResynchronizationAreCounted() throws {
         var machine = try #require(Self.waiting().first { $0.step == "settle" }).machine
-        for _ in 1..<FTPMachine.resynchronizationLimit { _ = try machine.receive(Self.reply(226)) }
+        for _ in 1..<FTPMachine.maximumResynchronizationReplies { _ = try machine.receive(Self.reply(226)) }
         let error = #expect(throws: FTPError.self) { try machine.receive(Self.reply(226)) }
         #expect(error?.code == .unexpectedReply && !machine.isUsable)
     }
 
     @Test func unansweredNOOPsAreCounted() throws {
         var machine = try #require(Self.waiting().first { $0.step == "final" }).machine
-        for _ in 0..<FTPMachine.keepAliveLimit { #expect(try machine.keepAlive()?.verb == "NOOP") }
+        for _ in 0..<FTPMachine.maximumUnansweredKeepAlives { #expect(try machine.keepAlive()?.verb == "NOOP") }
         #expect(try machine.keepAlive() == nil)
         _ = try machine.receive(Self.reply(200))
         #expect(try machine.keepAlive()?.verb == "NOOP")
@@ -175,11 +175,11 @@ struct FTPMachineTests {
     @Test func eachCommandHasItsOwnPreliminaryReplies() throws {
         var machine = FTPMachine(FTPLogin(user: [0x61], password: []))
         _ = machine.begin()
-        for _ in 0..<FTPMachine.preliminaryLimit { _ = try machine.receive(Self.reply(120)) }
+        for _ in 0..<FTPMachine.maximumPreliminaryReplies { _ = try machine.receive(Self.reply(120)) }
         for code in [220, 230, 500] { _ = try machine.receive(Self.reply(code)) }
         for _ in 0..<3 {
             _ = try machine.begin(.raw(FTPCommand("STAT")), isIPv6: false)
-            for _ in 0..<FTPMachine.preliminaryLimit { _ = try machine.receive(Self.reply(120)) }
+            for _ in 0..<FTPMachine.maximumPreliminaryReplies { _ = try machine.receive(Self.reply(120)) }
             #expect(try machine.receive(Self.reply(211)) == .ready)
         }
     }

@@ -66,7 +66,7 @@ struct FTPReplyParserTests {
     }
 
     @Test func aReplyHasALimitedNumberOfLines() throws {
-        let most = FTPReplyParser.lineCountLimit
+        let most = FTPReplyParser.maximumLineCount
         func reply(_ count: Int) -> String { "220-\n" + String(repeating: "\n", count: count - 2) + "220 x\n" }
         #expect(try parsed(reply(most)).map(\.lines.count) == [most])
         let error = #expect(throws: FTPError.self) { try parsed(reply(most + 1)) }

@@ -14,8 +14,8 @@ struct FTPReplyTests {
     ])
     func safeDescription(_ line: [UInt8]) {
         #expect(FTPReply(code: 550, lines: [[], line]).description == "550 No file")
-        let long = [UInt8](repeating: UInt8(ascii: "x"), count: FTPReplyParser.lineLimit)
-        #expect(FTPReply(code: 550, lines: [long]).description.utf8.count == 4 + FTPReply.shownLimit)
+        let long = [UInt8](repeating: UInt8(ascii: "x"), count: FTPReplyParser.maximumLineLength)
+        #expect(FTPReply(code: 550, lines: [long]).description.utf8.count == 4 + FTPReply.maximumShownLength)
         #expect(FTPError.notAReply(line).description.contains("\"No file\""))
     }
 

@@ -98,7 +98,7 @@ struct LimitTests {
     func fiftyThousandEntriesFitByDefault(_ format: String) throws {
         let line = format.replacing("%d", with: "1234567")
         let entry = try #require(try ListingParser.entries(of: Array(line.utf8), ListingOptions(now: 0)).first)
-        #expect(50_000 * (entry.memorySize + MemoryLayout<ListingEntry>.stride) <= FTPClient.listMemoryLimit)
+        #expect(50_000 * (entry.memorySize + MemoryLayout<ListingEntry>.stride) <= FTPClient.maximumListMemory)
     }
 
     /// Lines that are no entries count, too; otherwise the client would read them forever.
@@ -136,14 +136,14 @@ struct LimitTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let report = try await client(server).download("d", to: folder.path)
         // No part of a UTF-8 sequence remains.
-        let text = "x" + String(repeating: "ö", count: (FTPTreeReport.replyLimit - 1) / 2)
+        let text = "x" + String(repeating: "ö", count: (FTPTreeReport.maximumReplyLength - 1) / 2)
         let reply = FTPReply(code: 550, lines: [Array(text.utf8)])
         #expect(report.skipped == [.init(path: "d/\(name)", reason: .refused(reply))])
 
         var long = FTPTreeReport()
         long.skip("x" + String(repeating: "ö", count: 5000), .tooDeep)
         let path = try #require(long.skipped.first?.path)
-        #expect((FTPTreeReport.pathLimit - 1...FTPTreeReport.pathLimit).contains(path.utf8.count))
+        #expect((FTPTreeReport.maximumPathLength - 1...FTPTreeReport.maximumPathLength).contains(path.utf8.count))
         #expect(path.hasPrefix("xöö") && path.hasSuffix("ö…"))
     }
 

@@ -66,7 +66,7 @@ extension TreeTests {
         let folder = try Folder()
         guard count == 1 else {
             await #expect(throws: StreamError.self) { try await client.download("d", to: folder.path) }
-            return #expect(odd.withLock { $0 } == TreeTransfer.brokenLimit)
+            return #expect(odd.withLock { $0 } == TreeTransfer.maximumBroken)
         }
         let report = try await client.download("d", to: folder.path)
         #expect(report.files == 19 && report.skipped.map(\.path) == ["d/f0"])

@@ -171,7 +171,7 @@ import Testing
         let client = try FTPClient(try #require(URL(string: "ftp://127.0.0.1:\(server.port)/")))
         let folder = try Folder()
         let error = await #expect(throws: StreamError.self) { try await client.download("d", to: folder.path) }
-        #expect(error?.code == 425 && retrieved.withLock { $0 } == 5 + TreeTransfer.brokenLimit)
+        #expect(error?.code == 425 && retrieved.withLock { $0 } == 5 + TreeTransfer.maximumBroken)
     }
 
     /// A local file that cannot be read costs itself; a local disk that cannot be written ends the transfer.

@@ -66,13 +66,13 @@ struct FrameWriterTests {
         #expect(bytes == expected)
     }
 
-    /// What was written stays in memory up to ``FrameWriter/largestGap``, so that few writes move what waits.
+    /// What was written stays in memory up to ``FrameWriter/maximumGap``, so that few writes move what waits.
     @Test func writtenBytesAreRemovedInLargePieces() {
         let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 3) }
         var writer = FrameWriter()
         writer.bytes = bytes
         func waiting() -> [UInt8] { writer.withBytes { $0.withUnsafeBytes { Array($0) } } }
-        writer.didWrite(FrameWriter.largestGap)
+        writer.didWrite(FrameWriter.maximumGap)
         #expect(writer.bytes.count == 100_000 && writer.count == 34_464 && waiting() == Array(bytes[65_536...]))
         writer.didWrite(0)
         #expect(writer.bytes.count == 100_000)

@@ -70,7 +70,7 @@ struct LegitimatePeerTests {
         while streams.count < 300, let stream = try client.request(MachinePair.head(), endsHere: true, now: .zero) {
             streams.append(stream)
             try client.receive(Wire.response(stream.rawValue) + Wire.data(stream.rawValue, "whole", ends: true))
-            #expect(client.connection.receiveWindow.size <= limits.largestConnectionWindow)
+            #expect(client.connection.receiveWindow.size <= limits.effectiveConnectionWindow)
             client.didWrite(client.outputCount)
         }
         #expect(streams.count == 200 && client.openStreams == 0 && client.room == 0)
@@ -107,7 +107,7 @@ struct LegitimatePeerTests {
         for index in 10..<100 as Range<UInt32> { server.close(StreamID(1 + 2 * index), now: .zero) }
         for index in 100..<190 as Range<UInt32> { try server.receive(Wire.post(1 + 2 * index)) }
         #expect(server.openStreams == 100)
-        #expect(server.connection.receiveWindow.size <= limits.largestConnectionWindow)
+        #expect(server.connection.receiveWindow.size <= limits.effectiveConnectionWindow)
     }
 
     /// What a server sends behind its END_STREAM ends the stream, and is given back to the connection.
@@ -226,7 +226,7 @@ struct LegitimatePeerTests {
             if parts.contains(.resetStream(StreamID(id), .refusedStream)) { continue }
             accepted += 1
             try server.respond(StreamID(id), with: HTTPResponse(status: .noContent), endsHere: true, now: .zero)
-            #expect(server.connection.receiveWindow.size <= limits.largestConnectionWindow)
+            #expect(server.connection.receiveWindow.size <= limits.effectiveConnectionWindow)
             server.connection.checkInvariants("stream \(id)")
         }
         // Four windows of 65,535 have room for five bodies of 32,768 and the window of another stream.

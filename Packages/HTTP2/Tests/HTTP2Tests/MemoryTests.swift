@@ -126,7 +126,7 @@ private enum Memory {
         #expect(content == expected, "\(content) bytes, and not \(expected)")
         // Without bodies, neither their windows are used nor the memory that streams keep for the next body.
         let kept = 2 * limits.maximumConcurrentStreams * BodyRing.keptCapacity
-        let bodies = hasBodies ? 0 : Int(limits.largestConnectionWindow) + kept
+        let bodies = hasBodies ? 0 : Int(limits.effectiveConnectionWindow) + kept
         let range = content + elements...limits.maximumMemory - bodies
         #expect(range.contains(used), "\(used) bytes are not within \(range)")
     }

@@ -30,7 +30,7 @@ public final class CredentialFile: CredentialStore {
     public let path: String
 
     /// The maximum size of the file, in bytes.
-    public static let sizeLimit = 16 << 20
+    public static let maximumSize = 16 << 20
 
     /// How long to wait for another program's lock.
     static let lockTimeout = Duration.seconds(10)
@@ -139,15 +139,15 @@ extension CredentialFile {
         }
         derived.withLock { $0 = keys }
         let sealed = try SealedBox.seal(plain, keys, nonce: Environment.random(SealedBox.nonceCount))
-        guard sealed.count <= Self.sizeLimit else {
-            throw HTTPAuthError(.storeUnavailable, detail: "\(path) would exceed \(Self.sizeLimit) bytes")
+        guard sealed.count <= Self.maximumSize else {
+            throw HTTPAuthError(.storeUnavailable, detail: "\(path) would exceed \(Self.maximumSize) bytes")
         }
         try file.replace(with: sealed, onStep: onStep)
         return count
     }
 
     private func read() throws(HTTPAuthError) -> [CredentialFileContents.Entry] {
-        guard let sealed = try PrivateFile.readIfPresent(path, limit: Self.sizeLimit) else { return [] }
+        guard let sealed = try PrivateFile.readIfPresent(path, limit: Self.maximumSize) else { return [] }
         let header = try SealedBox.Header(sealed)
         let keys: SealedBox.Keys
         if let known = currentKeys(), known.salt == header.salt, known.cost == header.cost {

@@ -27,7 +27,7 @@ public final class NetrcFile: CredentialStore {
     private let entries: [NetrcParser.Entry]
 
     /// The maximum size of a file that is read, in bytes.
-    public static let sizeLimit = 1 << 20
+    public static let maximumSize = 1 << 20
 
     /// Reads a file.
     ///
@@ -37,7 +37,7 @@ public final class NetrcFile: CredentialStore {
     ///   `HTTPAuthError.Code.storeNotPrivate` if other users can read it, unless `sharedWithOthers` is true.
     public init(path: String, sharedWithOthers: Bool = false) throws(HTTPAuthError) {
         self.path = path
-        var bytes = try PrivateFile.read(path, limit: Self.sizeLimit, sharedWithOthers: sharedWithOthers)
+        var bytes = try PrivateFile.read(path, limit: Self.maximumSize, sharedWithOthers: sharedWithOthers)
         defer { bytes.wipe() }
         (entries, skipped) = bytes.withUnsafeBytes { NetrcParser.parse($0) }
     }

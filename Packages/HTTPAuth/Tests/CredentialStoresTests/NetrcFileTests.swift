@@ -148,11 +148,11 @@ import Testing
     }
 
     @Test func aLargeFileIsRefused() throws {
-        let path = try file(String(repeating: "#", count: NetrcFile.sizeLimit))
+        let path = try file(String(repeating: "#", count: NetrcFile.maximumSize))
         defer { unlink(path) }
         let space = ProtectionSpace(.origin, scheme: "http", host: "example.org", port: 80)
         #expect(try NetrcFile(path: path).find(CredentialQuery(space)) == nil)
-        let larger = try file(String(repeating: "#", count: NetrcFile.sizeLimit + 1))
+        let larger = try file(String(repeating: "#", count: NetrcFile.maximumSize + 1))
         defer { unlink(larger) }
         let error = #expect(throws: HTTPAuthError.self) { try NetrcFile(path: larger) }
         #expect(error?.code == .storeUnavailable)

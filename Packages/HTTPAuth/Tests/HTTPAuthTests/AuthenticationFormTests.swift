@@ -203,10 +203,10 @@ import Testing
     @Test("servers that only send challenges do not displace a login record") func offersDisplaceNoLogin() {
         var records = AuthenticationRecords()
         records.recordUse(digest, in: space, by: login())
-        for number in 0..<AuthenticationMemory.peerLimit * 2 {
+        for number in 0..<AuthenticationMemory.maximumPeers * 2 {
             records.recordOffer(basic, in: ProtectionSpace(.origin, scheme: "http", host: "\(number).test", port: 80))
         }
-        #expect(records.peerCount == AuthenticationMemory.peerLimit)
+        #expect(records.peerCount == AuthenticationMemory.maximumPeers)
         #expect(records.floor(in: space, for: login()) == digest)
     }
 
@@ -220,7 +220,7 @@ import Testing
                 response: Exchange.challenge("Digest realm=\"r\", nonce=\"n\""), from: Exchange.origin, memory: memory))
         var request = try Exchange.request()
         try authentication.apply(to: &request, user: "joe", password: "secret")
-        for number in 0...AuthenticationMemory.peerLimit {
+        for number in 0...AuthenticationMemory.maximumPeers {
             memory.recordUse(
                 basic, in: ProtectionSpace(.origin, scheme: "http", host: "\(number).test", port: 80), by: login())
         }
@@ -254,18 +254,18 @@ import Testing
     func bounds() {
         var records = AuthenticationRecords()
         records.recordUse(digest, in: space, by: login())
-        for number in 0...AuthenticationMemory.entryLimit {
+        for number in 0...AuthenticationMemory.maximumEntries {
             records.recordOffer(basic, in: space.with(realm: "\(number)"))
             records.recordApproval(basic, in: space.with(realm: "\(number)"), for: login())
         }
         #expect(records.floor(in: space.with(realm: "fresh"), for: login("ann")) == digest)
         #expect(records.floor(in: space.with(realm: "0"), for: login()) == digest)
-        for number in 0..<AuthenticationMemory.peerLimit {
+        for number in 0..<AuthenticationMemory.maximumPeers {
             let peer = ProtectionSpace(.origin, scheme: "http", host: "\(number).example.org", port: 80)
             records.recordOffer(basic, in: peer)
             if number == 1 { records.recordOffer(digest, in: space) }
         }
-        #expect(records.peerCount == AuthenticationMemory.peerLimit)
+        #expect(records.peerCount == AuthenticationMemory.maximumPeers)
         #expect(records.floor(in: space, for: nil) == digest)
         let memory = AuthenticationMemory()
         memory.recordUse(digest, in: space, by: login())

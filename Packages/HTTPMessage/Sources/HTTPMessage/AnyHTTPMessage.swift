@@ -56,10 +56,10 @@ public struct AnyHTTPMessage: Sendable {
     ) {
         self.isRequest = isRequest
         content = .parsing(HeadParser(isRequest ? .request : .response, limits: limits, leniency: leniency), [])
-        bodyLimit = limits.bodyLength
+        maximumBodyLength = limits.bodyLength
     }
 
-    private var bodyLimit = Int64.max
+    private var maximumBodyLength = Int64.max
     /// Whether the message, whose head is known, has a body, which may be empty.
     private var hasBody = false
     /// A body that was set before the head was complete.
@@ -201,7 +201,7 @@ public struct AnyHTTPMessage: Sendable {
 
     private mutating func appendToBody(_ bytes: some Collection<UInt8>) throws(HTTPMessageError) {
         guard !bytes.isEmpty else { return }
-        guard Int64(bytes.count) <= bodyLimit - Int64(bodyCount) else {
+        guard Int64(bytes.count) <= maximumBodyLength - Int64(bodyCount) else {
             content = .failed
             throw HTTPMessageError(.bodyTooLong)
         }

@@ -717,7 +717,7 @@ import Testing
             Self.reply(to: sent) { $0.questions = [other] }, Self.reply(to: sent) { $0.questions = [] },
             Self.reply(to: sent) { $0.questions.append(other) }, Array(genuine.prefix(11)), [],
         ]
-        for _ in 0...DNSExchange.mailboxLimit {
+        for _ in 0...DNSExchange.maximumWaitingEvents {
             for bytes in forged { #expect(!exchange.deliver(bytes)) }
         }
         #expect(exchange.deliver(genuine))
@@ -734,10 +734,10 @@ import Testing
         let sent = try #require(Rig().sent())
         let exchange = DNSExchange(transmission: sent, mailbox: DNSExchange.makeMailbox())
         let genuine = Self.reply(to: sent) { _ in }
-        for _ in 0..<2 * DNSExchange.mailboxLimit { #expect(exchange.deliver(genuine)) }
+        for _ in 0..<2 * DNSExchange.maximumWaitingEvents { #expect(exchange.deliver(genuine)) }
         exchange.fail(.unreachable)
         let events = exchange.mailbox.takeAll()
-        #expect(events.count == DNSExchange.mailboxLimit + 1)
+        #expect(events.count == DNSExchange.maximumWaitingEvents + 1)
         guard case .failed(.unreachable, number: sent.number) = events.last else {
             Issue.record("\(events)")
             return

@@ -145,7 +145,7 @@ import Testing
             cut.header.isTruncated = true
             return .answer(isTCP ? query.answered(data(query.questions[0].type)) : cut)
         }) { _, resolver async throws in
-            let limit = WireResolver.addressLimit
+            let limit = WireResolver.maximumAddresses
             let expected = [DNSRecordType.a, .aaaa].flatMap { data($0).prefix(2 * limit).compactMap(\.address) }
             let found = try await resolver.addresses(of: "b.example.")
             #expect(found.count == 2 * limit && Set(found) == Set(expected))

@@ -29,7 +29,7 @@ struct DiagnosisTarget: Sendable, Hashable {
     /// Why the proxy could not be determined.
     var proxyFault: Finding?
     /// The maximum number of body bytes to keep; one byte more shows that the body is longer. Nil if the body is not read.
-    var bodyLimit: Int?
+    var maximumBodyLength: Int?
 
     /// This machine's network, without a remote target.
     static let machine = DiagnosisTarget(host: nil, port: 0, isSecure: false, service: .bytes)
@@ -101,7 +101,7 @@ struct DiagnosisTarget: Sendable, Hashable {
         self = target
         // The query is part of the setting, and only this server receives it.
         service = .http(path: path + (url.query(percentEncoded: true).map { "?\($0)" } ?? ""))
-        bodyLimit = ProxyScript.maximumScriptSize
+        maximumBodyLength = ProxyScript.maximumScriptSize
     }
 
     /// Copies of the target for each route that the proxy settings allow, in order of preference; at least one.

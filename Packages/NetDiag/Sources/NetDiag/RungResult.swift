@@ -32,7 +32,7 @@ public struct RungResult: Sendable, Hashable {
 /// The time of a rung's checks, and their address.
 struct RungMeasurement: Sendable, Hashable {
     /// The maximum number of addresses for display.
-    static let addressLimit = 4
+    static let maximumAddresses = 4
 
     var time: Duration?
     var address: String?

@@ -21,7 +21,7 @@ struct WatchMachine: Sendable {
     }
 
     /// The maximum delay of a check by further changes, in multiples of ``WatchPace/quietTime``.
-    static let maxDelayFactor = 10
+    static let maximumDelayFactor = 10
 
     private let pace: WatchPace
     private var isChecking = false
@@ -41,7 +41,7 @@ struct WatchMachine: Sendable {
 
     /// Records that the kernel has reported a change.
     mutating func changed(now: ContinuousClock.Instant) {
-        let latest = latestCheck ?? now + pace.quietTime * WatchMachine.maxDelayFactor
+        let latest = latestCheck ?? now + pace.quietTime * WatchMachine.maximumDelayFactor
         latestCheck = latest
         failures = 0
         nextCheck = max(min(now + pace.quietTime, latest), earliestCheck)

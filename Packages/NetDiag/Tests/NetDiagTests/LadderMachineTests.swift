@@ -267,8 +267,9 @@ import Testing
         }
         let probes = world.run().probes
         func count(_ isKind: (Probe) -> Bool) -> Int { probes.count(where: isKind) }
-        #expect(count { if case .connect = $0 { true } else { false } } == LadderMachine.maxAddresses)
-        #expect(count { if case .nameServer(_, _, .udp) = $0 { true } else { false } } == LadderMachine.maxNameServers)
+        #expect(count { if case .connect = $0 { true } else { false } } == LadderMachine.maximumAddresses)
+        #expect(
+            count { if case .nameServer(_, _, .udp) = $0 { true } else { false } } == LadderMachine.maximumNameServers)
         #expect(count { if case .path = $0 { true } else { false } } == 1)
         #expect(count { if case .ping = $0 { true } else { false } } == 1)
     }

@@ -42,6 +42,6 @@ import Testing
     }
 
     @Test func longTextIsCut() {
-        #expect(PublicText.of(String(repeating: "a", count: 100_000)).count == PublicText.maxLength + 1)
+        #expect(PublicText.of(String(repeating: "a", count: 100_000)).count == PublicText.maximumLength + 1)
     }
 }

@@ -26,7 +26,7 @@ package struct ProxyRouteMachine {
 
     /// The maximum number of additional connections for one route whose proxies refuse the connection and not the
     /// request.
-    static let mostRepeats = 4
+    static let maximumRepeats = 4
 
     private struct Query: Hashable {
         let name: String
@@ -123,7 +123,7 @@ package struct ProxyRouteMachine {
             failure = error
         case .connection?:
             repeats += 1
-            if repeats > ProxyRouteMachine.mostRepeats { failure = error }
+            if repeats > ProxyRouteMachine.maximumRepeats { failure = error }
         case .address? where isLast:
             addressIndex += 1
             if addressIndex >= addressCount { failure = error }

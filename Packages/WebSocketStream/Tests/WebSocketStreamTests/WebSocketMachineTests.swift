@@ -208,7 +208,7 @@ import Testing
             _ = try server.nextEvent()
         }
         var output = server.takeOutput()
-        #expect(output.count < WebSocketMachine.answersLimit + 256)
+        #expect(output.count < WebSocketMachine.maximumAnswersLength + 256)
         let answers = WireFrame.take(from: &output)
         #expect(answers.last == .pong([UInt8](repeating: UInt8(9999 & 0xFF), count: 125)))
     }
@@ -234,7 +234,7 @@ import Testing
                 guard let events = try? drain(&machine) else { break }
                 for case .message(let message) in events { #expect(message.bytes.count <= 4096) }
             }
-            #expect(machine.takeOutput().count <= WebSocketMachine.answersLimit + 256)
+            #expect(machine.takeOutput().count <= WebSocketMachine.maximumAnswersLength + 256)
         }
     }
 

@@ -20,7 +20,7 @@ extension Attack {
             on: .client { scene in
                 guard let resolver = resolver(scene) else { return }
                 let found = try await resolver.addresses(of: "www.peers.test.", until: .now + AttackScene.limit)
-                if found.count > 2 * WireResolver.addressLimit {
+                if found.count > 2 * WireResolver.maximumAddresses {
                     throw Breach(description: "\(found.count) addresses were kept and sorted")
                 }
             }),

@@ -19,9 +19,9 @@ extension Attack {
             "ftp-reply", "a reply of ever more lines", origin: "CVE-2018-1000300", ending: .failure, on: .client(fetch)),
         Attack("ftp-reply-line", "a reply without a line end", ending: .failure, on: .client(fetch)),
         Attack("ftp-file", "a file without an end, at full speed", on: .client(fetch)),
-        Attack("ftp-listing", "a listing without an end", result: FTPClient.listMemoryLimit, on: .client(list)),
+        Attack("ftp-listing", "a listing without an end", result: FTPClient.maximumListMemory, on: .client(list)),
         Attack(
-            "ftp-listing-names", "a listing of names of 16,000 bytes", result: FTPClient.listMemoryLimit,
+            "ftp-listing-names", "a listing of names of 16,000 bytes", result: FTPClient.maximumListMemory,
             on: .client(list)),
         Attack(
             "ftp-listing-entries", "a listing without an end, read entry by entry", mode: "ftp-listing",
@@ -38,7 +38,7 @@ extension Attack {
             }),
         Attack(
             "ftp-tree-refusals", "a tree of files, each refused with a reply of 1000 lines and 9 KB",
-            result: FTPTreeReport.skippedLimit * (FTPTreeReport.pathLimit + FTPTreeReport.replyLimit),
+            result: FTPTreeReport.maximumSkipped * (FTPTreeReport.maximumPathLength + FTPTreeReport.maximumReplyLength),
             on: .client { scene in
                 try await scene.limited {
                     _ = try await client(scene).download("", to: "\(scene.folder)/refused")

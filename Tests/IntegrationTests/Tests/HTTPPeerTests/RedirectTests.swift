@@ -100,7 +100,7 @@ import Testing
         let twofold = try await get(origin.url("/a"), style, Self.follow)
         #expect(twofold.error?.code == HTTPErrorNumber.redirectionLoop.rawValue)
         // Only the number limits: a page may redirect to itself once more with a cookie.
-        let targets = (0...RedirectPolicy.limit).map { $0.isMultiple(of: 2) ? "/a" : "/b" }
+        let targets = (0...RedirectPolicy.maximumRedirects).map { $0.isMultiple(of: 2) ? "/a" : "/b" }
         #expect(origin.requests.map(\.target) == targets)
     }
 
@@ -109,7 +109,7 @@ import Testing
         let origin = try chainOrigin(Array(repeating: 302, count: 30))
         let loaded = try await get(origin.url("/0"), Self.follow)
         #expect(loaded.error?.code == HTTPErrorNumber.redirectionLoop.rawValue)
-        #expect(origin.requests.count == RedirectPolicy.limit + 1)
+        #expect(origin.requests.count == RedirectPolicy.maximumRedirects + 1)
     }
 
     // MARK: Secrets

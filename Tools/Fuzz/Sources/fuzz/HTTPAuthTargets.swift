@@ -80,7 +80,7 @@ extension FuzzTarget {
         }
         guard let message = try? DBusMessage.decode(bytes) else { return }
         let again = message.encoded()
-        guard again.count <= DBusMessage.sizeLimit else { return }
+        guard again.count <= DBusMessage.maximumSize else { return }
         precondition((try? DBusMessage.decode(again)) == message)
     }
 }

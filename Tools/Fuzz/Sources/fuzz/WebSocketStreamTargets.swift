@@ -54,7 +54,7 @@ extension FuzzTarget {
                 break
             }
         }
-        precondition(machine.takeOutput().count <= WebSocketMachine.answersLimit + 256)
+        precondition(machine.takeOutput().count <= WebSocketMachine.maximumAnswersLength + 256)
         return events
     }
 }

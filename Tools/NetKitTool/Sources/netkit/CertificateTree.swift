@@ -9,7 +9,7 @@ import NetKit
 /// ```
 enum CertificateTree {
     private static let day: Int64 = 86_400
-    private static let nameLimit = 4
+    private static let maximumNames = 4
 
     /// A line for the connection, and one for each certificate.
     ///
@@ -29,9 +29,9 @@ enum CertificateTree {
     }
 
     private static func names(_ certificate: Certificate, _ style: TerminalStyle) -> String {
-        let names = certificate.names.prefix(nameLimit).map { "\($0)" }
+        let names = certificate.names.prefix(maximumNames).map { "\($0)" }
         if names.isEmpty { return "" }
-        let more = certificate.names.count > nameLimit ? ", \(style.ellipsis)" : ""
+        let more = certificate.names.count > maximumNames ? ", \(style.ellipsis)" : ""
         return "  " + names.joined(separator: ", ") + more
     }
 

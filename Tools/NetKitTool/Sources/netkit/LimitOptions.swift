@@ -17,9 +17,10 @@ struct LimitOptions: ParsableArguments {
     var stallTimeout: Double?
 
     @Option(
+        name: .customLong("max-filesize"),
         help: ArgumentHelp(
             "Refuse a file of more than BYTES, such as 500k or 2M, once that is known.", valueName: "BYTES"))
-    var maxFilesize: String?
+    var maximumFileSize: String?
 
     @Option(
         help: ArgumentHelp(
@@ -44,7 +45,7 @@ struct LimitOptions: ParsableArguments {
 
     /// The most bytes of a file; nil for no limit.
     func maximumSize() throws -> Int64? {
-        try maxFilesize.map { try ByteCount.parse($0, of: "--max-filesize") }
+        try maximumFileSize.map { try ByteCount.parse($0, of: "--max-filesize") }
     }
 
     /// Sets the limits of a session.

@@ -155,9 +155,9 @@ extension LoadReport {
     }
 }
 
-/// The streams that a load has opened, with their start times; at most ``limit``, the newest.
+/// The streams that a load has opened, with their start times; at most ``maximumStreams``, the newest.
 final class LoadCourse: Sendable {
-    private static let limit = 256
+    private static let maximumStreams = 256
     /// The course of the load that the current task performs. The session reports its streams there.
     @TaskLocal static var current: LoadCourse?
 
@@ -183,7 +183,7 @@ final class LoadCourse: Sendable {
     func add(_ stream: ReadStream) {
         let start = origin.duration(to: .now)
         entries.withLock { entries in
-            if entries.count == Self.limit { entries.removeFirst() }
+            if entries.count == Self.maximumStreams { entries.removeFirst() }
             entries.append((start, stream))
         }
     }

@@ -31,11 +31,11 @@ struct ResolutionTrace {
     }
 
     /// The most referrals of one trace, so that it ends.
-    static let referralLimit = 32
+    static let maximumReferrals = 32
     /// The most servers of a zone that are kept.
-    static let serverLimit = 16
+    static let maximumServers = 16
     /// The most addresses of a server that are kept.
-    static let addressLimit = 4
+    static let maximumAddresses = 4
 
     let question: DNSQuestion
     /// The zone whose servers are queried next.
@@ -95,9 +95,9 @@ struct ResolutionTrace {
     /// - Parameter zone: the zone of the server that answered; it has no authority for addresses of names elsewhere.
     static func servers(in records: [DNSRecord], glue: [DNSRecord], from zone: DNSName) -> [Server] {
         let names = records.compactMap { if case .ns(let name) = $0.data { name } else { nil } }
-        let servers = names.prefix(serverLimit).map { name in
+        let servers = names.prefix(maximumServers).map { name in
             let addresses = isBelow(name, zone) ? glue.filter { $0.name == name }.compactMap(\.data.address) : []
-            return Server(name: name, addresses: Array(addresses.prefix(addressLimit)))
+            return Server(name: name, addresses: Array(addresses.prefix(maximumAddresses)))
         }
         // Those whose addresses are known come first.
         return servers.filter { !$0.addresses.isEmpty } + servers.filter(\.addresses.isEmpty)

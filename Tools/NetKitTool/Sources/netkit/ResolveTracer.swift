@@ -36,7 +36,7 @@ struct ResolveTracer {
     /// - Parameter report: called with each answer, also with those that do not help; the last one is that of the name.
     func run(_ question: DNSQuestion, report: (Hop) -> Void) async throws(ResolverError) {
         var trace = ResolutionTrace(question, rootServers: try await rootServers())
-        for _ in 0..<ResolutionTrace.referralLimit {
+        for _ in 0..<ResolutionTrace.maximumReferrals {
             let hop = try await next(&trace, report)
             switch hop.outcome {
             case .referral: continue
@@ -127,7 +127,7 @@ struct ResolveTracer {
         guard let host = try? HostName("\(server.name)") else { return [] }
         let resolver = WireResolver(configuration: configuration, hosts: nil)
         let found = (try? await resolver.addresses(of: host, until: deadline)) ?? []
-        return Array(found.prefix(ResolutionTrace.addressLimit))
+        return Array(found.prefix(ResolutionTrace.maximumAddresses))
     }
 
     /// Sends one query, and again over TCP if the answer was truncated.

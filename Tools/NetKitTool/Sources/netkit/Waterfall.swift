@@ -11,7 +11,7 @@ import NetKit
 struct Waterfall {
     private static let widestBar = 30
     private static let narrowestBar = 8
-    private static let longestLabel = 48
+    private static let maximumLabelLength = 48
     private static let timeWidth = 10
 
     private struct Row {
@@ -42,7 +42,7 @@ struct Waterfall {
         let rows = report.hops.enumerated().map { index, hop in
             waterfall.rows(hop) + (index == report.hops.count - 1 ? waterfall.body(of: report, hop) : [])
         }
-        waterfall.width = min(longestLabel, rows.joined().map(\.label.count).max() ?? 0)
+        waterfall.width = min(maximumLabelLength, rows.joined().map(\.label.count).max() ?? 0)
         waterfall.fit()
         var lines: [ShownText] = []
         for (hop, rows) in zip(report.hops, rows) {

@@ -119,8 +119,8 @@ import Testing
         let message = Self.answer(
             authorities: names.map { Self.record("test", .ns, $0) }, additionals: glue)
         #expect(trace.take(message) == .referral)
-        #expect(trace.servers.count == ResolutionTrace.serverLimit)
-        #expect(trace.servers.allSatisfy { $0.addresses.count == ResolutionTrace.addressLimit })
+        #expect(trace.servers.count == ResolutionTrace.maximumServers)
+        #expect(trace.servers.allSatisfy { $0.addresses.count == ResolutionTrace.maximumAddresses })
     }
 }
 
@@ -246,7 +246,7 @@ import Testing
     }
 
     @Test("The name has more labels than referrals are followed") func depth() async throws {
-        let labels = Array(repeating: "x", count: ResolutionTrace.referralLimit + 8)
+        let labels = Array(repeating: "x", count: ResolutionTrace.maximumReferrals + 8)
         let server = try Self.server { number, _ in
             Self.zone(labels.suffix(number).joined(separator: "."))
         }
@@ -258,7 +258,7 @@ import Testing
         var count = 0
         let question = DNSQuestion(Records.name(labels.joined(separator: ".")), .a)
         let failure = await #expect(throws: ResolverError.self) { try await tracer.run(question) { _ in count += 1 } }
-        #expect(count == ResolutionTrace.referralLimit && failure?.detail == "too many referrals")
+        #expect(count == ResolutionTrace.maximumReferrals && failure?.detail == "too many referrals")
     }
 
     @Test(arguments: [

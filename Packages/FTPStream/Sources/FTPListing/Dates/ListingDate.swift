@@ -155,7 +155,7 @@ struct YearInference: Sendable {
 
     /// The greatest age of a date whose time `ls` and the servers that imitate it print, in seconds: half a year, and a day for the
     /// server's clock.
-    private static let longestAge: Int64 = 184 * 86_400
+    private static let maximumAge: Int64 = 184 * 86_400
 
     init(_ options: ListingOptions) {
         // Clamped so that the sums below cannot overflow.
@@ -188,7 +188,7 @@ struct YearInference: Sendable {
     ///   - inferred: the date without it.
     func sign(of date: ListingDate, or inferred: ListingDate?) -> Sign? {
         guard let inferred, date.secondsSince1970() <= latest else { return nil }
-        let isOld = inferred.secondsSince1970() < now - Self.longestAge
+        let isOld = inferred.secondsSince1970() < now - Self.maximumAge
         return .number(isLikely: isOld || date.year < inferred.year, isOld: isOld)
     }
 }

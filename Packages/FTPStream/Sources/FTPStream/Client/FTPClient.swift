@@ -110,7 +110,7 @@ public final class FTPClient: Sendable {
     /// For large directories use ``entries(_:)``, which keeps only one entry in memory. Lines that could not be read are not among the
     /// entries: a program that compares the directory with another one uses ``listing(_:)``.
     ///
-    /// - Throws: The server's refusal; an error if a line is longer than `ListingOptions.lineLimit`, the listing has more than
+    /// - Throws: The server's refusal; an error if a line is longer than `ListingOptions.maximumLineLength`, the listing has more than
     ///   64 MiB, or the entries take more than 32 MiB in memory.
     public nonisolated(nonsending) func list(_ path: FTPPath = "") async throws(StreamError) -> [ListingEntry] {
         try await listing(path).entries
@@ -125,20 +125,20 @@ public final class FTPClient: Sendable {
     ///
     /// - Throws: As ``list(_:)``.
     public nonisolated(nonsending) func listing(_ path: FTPPath = "") async throws(StreamError) -> FTPDirectoryListing {
-        try await listing(path, memory: FTPClient.listMemoryLimit, bytes: FTPClient.listingLimit)
+        try await listing(path, memory: FTPClient.maximumListMemory, bytes: FTPClient.maximumListLength)
     }
 
     nonisolated(nonsending) func listing(
-        _ path: FTPPath, memory memoryLimit: Int, bytes listingLimit: Int
+        _ path: FTPPath, memory maximumMemory: Int, bytes maximumListLength: Int
     ) async throws(StreamError) -> FTPDirectoryListing {
         var entries: [ListingEntry] = []
         var used = 0
-        var iterator = FTPEntries(client: self, path: path, byteLimit: listingLimit).makeAsyncIterator()
+        var iterator = FTPEntries(client: self, path: path, maximumLength: maximumListLength).makeAsyncIterator()
         while let entry = try await iterator.next() {
             // While the array grows, two copies of it exist.
             used += entry.memorySize + MemoryLayout<ListingEntry>.stride
-            guard used <= memoryLimit else {
-                throw StreamError(domain: .ftp, code: 200, .tooManyEntries(memoryLimit))
+            guard used <= maximumMemory else {
+                throw StreamError(domain: .ftp, code: 200, .tooManyEntries(maximumMemory))
             }
             entries.append(entry)
         }
@@ -146,14 +146,14 @@ public final class FTPClient: Sendable {
     }
 
     /// The entries of a directory as a sequence, for directories of any size.
-    public func entries(_ path: FTPPath = "") -> FTPEntries { FTPEntries(client: self, path: path, byteLimit: nil) }
+    public func entries(_ path: FTPPath = "") -> FTPEntries { FTPEntries(client: self, path: path, maximumLength: nil) }
 
     /// The most memory for the entries of ``list(_:)``, in bytes: 32 MiB, about 50,000 entries with many facts or 80,000 with
     /// few. ``entries(_:)`` does not keep entries.
-    @_spi(Packages) public static let listMemoryLimit = 32 << 20
+    @_spi(Packages) public static let maximumListMemory = 32 << 20
 
     /// The most bytes of a listing that ``list(_:)`` reads: 64 MiB. ``entries(_:)`` reads listings of any length.
-    static let listingLimit = 64 << 20
+    static let maximumListLength = 64 << 20
 
     func listingOptions(now: Int64) -> ListingOptions {
         let command = options.withLock { $0.listingCommand }

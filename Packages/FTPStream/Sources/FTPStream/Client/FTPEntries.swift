@@ -15,11 +15,11 @@ public struct FTPEntries: AsyncSequence, Sendable {
     let client: FTPClient
     let path: FTPPath
     /// The most bytes of the listing; nil for no limit.
-    let byteLimit: Int?
+    let maximumLength: Int?
 
     /// Creates an iterator, which requests the listing when it returns the first entry.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(client.limited(client.lister(path)), client.listingOptions(now: Int64(time(nil))), byteLimit)
+        Iterator(client.limited(client.lister(path)), client.listingOptions(now: Int64(time(nil))), maximumLength)
     }
 
     /// The entries of one listing.
@@ -33,14 +33,14 @@ public struct FTPEntries: AsyncSequence, Sendable {
         /// The entries that the end of the listing has decided, in reverse.
         private var last: [ListingEntry] = []
         private var received = 0
-        private let byteLimit: Int?
+        private let maximumLength: Int?
 
         /// The lines that could not be read so far, or only by a guess; each may stand for a further entry.
         public var unread: UnreadLines { parser.unread }
 
-        init(_ stream: ReadStream, _ options: ListingOptions, _ byteLimit: Int?) {
+        init(_ stream: ReadStream, _ options: ListingOptions, _ maximumLength: Int?) {
             self.stream = stream
-            self.byteLimit = byteLimit
+            self.maximumLength = maximumLength
             parser = ListingParser(options)
         }
 
@@ -49,7 +49,7 @@ public struct FTPEntries: AsyncSequence, Sendable {
 
         /// Returns the next entry; nil at the end.
         ///
-        /// - Throws: the server's refusal, or an error for a line longer than `ListingOptions.lineLimit`.
+        /// - Throws: the server's refusal, or an error for a line longer than `ListingOptions.maximumLineLength`.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(StreamError) -> ListingEntry? {
@@ -74,8 +74,8 @@ public struct FTPEntries: AsyncSequence, Sendable {
                     used = 0
                     guard chunk.isEmpty else {
                         received += chunk.count
-                        if let byteLimit, received > byteLimit {
-                            throw StreamError(domain: .ftp, code: 200, sentence: .listingTooLong(byteLimit))
+                        if let maximumLength, received > maximumLength {
+                            throw StreamError(domain: .ftp, code: 200, sentence: .listingTooLong(maximumLength))
                         }
                         rest += chunk
                         continue

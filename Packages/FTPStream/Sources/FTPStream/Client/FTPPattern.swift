@@ -104,7 +104,7 @@ public struct FTPMatch: Sendable, Hashable {
 
 extension FTPClient {
     /// The most paths that ``matches(_:onUnread:)`` returns.
-    static let matchLimit = 100_000
+    static let maximumMatches = 100_000
 
     /// Returns the paths that match a pattern, sorted by name within each directory.
     ///
@@ -140,7 +140,7 @@ extension FTPClient {
                     guard let name = entry.pathComponent, FTPPattern.matches(name, component) else { continue }
                     if !isLast, entry.kind == .file { continue }
                     next.append(FTPMatch(path: parent.path.appending(name), entry: entry))
-                    guard next.count <= FTPClient.matchLimit else { throw .tooManyMatches }
+                    guard next.count <= FTPClient.maximumMatches else { throw .tooManyMatches }
                 }
             }
             found = next
@@ -152,5 +152,5 @@ extension FTPClient {
 extension StreamError {
     fileprivate static let tooManyMatches = StreamError(
         domain: .ftp, code: 200,
-        sentence: Sentence("ftp.matches", "The pattern matches more than \(FTPClient.matchLimit) paths."))
+        sentence: Sentence("ftp.matches", "The pattern matches more than \(FTPClient.maximumMatches) paths."))
 }

@@ -5,7 +5,7 @@
 /// ```
 public struct FTPCommand: Sendable, Hashable, CustomStringConvertible {
     /// The longest command, in bytes without the line end. Servers truncate or refuse longer ones.
-    package static let limit = 4096
+    package static let maximumLength = 4096
 
     /// The verb in upper case.
     public let verb: String
@@ -34,8 +34,8 @@ public struct FTPCommand: Sendable, Hashable, CustomStringConvertible {
             // 0xFF is the Telnet escape on a control connection (RFC 959 §4.1.3, RFC 854) and must be doubled.
             for byte in argument { bytes.append(contentsOf: repeatElement(byte, count: byte == 0xFF ? 2 : 1)) }
         }
-        guard bytes.count <= Self.limit else {
-            throw .badArgument("\(self.verb) with its argument has more than \(Self.limit) bytes.")
+        guard bytes.count <= Self.maximumLength else {
+            throw .badArgument("\(self.verb) with its argument has more than \(Self.maximumLength) bytes.")
         }
         self.bytes = bytes + [0x0D, 0x0A]
     }

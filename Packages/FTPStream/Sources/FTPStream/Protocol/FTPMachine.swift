@@ -228,31 +228,31 @@ struct FTPMachine: Sendable {
     /// A server sends one or two replies to ABOR, before or after it reads the command. A PWD follows, whose reply is
     /// unmistakable. It is sent after the first reply, because pure-ftpd discards commands that arrive together with ABOR.
     mutating func abort() throws(FTPError) -> Action {
-        phase = .resynchronization(repliesLeft: FTPMachine.resynchronizationLimit, hasSentPWD: false)
+        phase = .resynchronization(repliesLeft: FTPMachine.maximumResynchronizationReplies, hasSentPWD: false)
         return .send(try FTPCommand("ABOR"))
     }
 
     /// Resynchronizes with a server that owes replies to NOOPs. Some may never come: pure-ftpd sends one reply to several.
     mutating func resynchronize() throws(FTPError) -> Action {
         isAtRest = false
-        phase = .resynchronization(repliesLeft: FTPMachine.resynchronizationLimit, hasSentPWD: true)
+        phase = .resynchronization(repliesLeft: FTPMachine.maximumResynchronizationReplies, hasSentPWD: true)
         return .send(try FTPCommand("PWD"))
     }
 
     /// The most preliminary replies (1xx) to one command. RFC 959 §5.4 allows one; some servers report the progress of a long
     /// command in several.
-    static let preliminaryLimit = 16
+    static let maximumPreliminaryReplies = 16
 
     /// The most replies that are discarded during a resynchronization.
-    static let resynchronizationLimit = 6
+    static let maximumResynchronizationReplies = 6
 
     /// The most NOOPs without a reply: some servers reply to them only after the transfer.
-    static let keepAliveLimit = 8
+    static let maximumUnansweredKeepAlives = 8
 
     /// Returns a NOOP for the control connection, which is idle during a transfer and may be dropped by a firewall or NAT; nil if
     /// too many NOOPs have no reply yet.
     mutating func keepAlive() throws(FTPError) -> FTPCommand? {
-        guard unansweredKeepAlives < FTPMachine.keepAliveLimit else { return nil }
+        guard unansweredKeepAlives < FTPMachine.maximumUnansweredKeepAlives else { return nil }
         unansweredKeepAlives += 1
         return try FTPCommand("NOOP")
     }
@@ -292,8 +292,8 @@ struct FTPMachine: Sendable {
         case .login where !login.awaitsGreeting: throw .unexpected(awaitedReply, reply)
         case .login, .resynchronization, .job(.confirmation), .job(.raw), .job(.command):
             preliminaryCount += 1
-            guard preliminaryCount <= Self.preliminaryLimit else {
-                throw .tooManyPreliminaries(Self.preliminaryLimit, awaitedReply, reply)
+            guard preliminaryCount <= Self.maximumPreliminaryReplies else {
+                throw .tooManyPreliminaries(Self.maximumPreliminaryReplies, awaitedReply, reply)
             }
             return .awaitReply
         case .job: throw .unexpected(awaitedReply, reply)

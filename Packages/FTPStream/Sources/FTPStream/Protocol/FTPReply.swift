@@ -31,13 +31,13 @@ public struct FTPReply: Sendable, Hashable, CustomStringConvertible {
     /// At most 512 bytes of the line are shown, without control and format characters, such as terminal commands and changes of
     /// text direction.
     public var description: String {
-        let text = lastLine(upTo: FTPReply.shownLimit).lines.last.map { ListingEntry.shownText(of: $0) } ?? ""
+        let text = lastLine(upTo: FTPReply.maximumShownLength).lines.last.map { ListingEntry.shownText(of: $0) } ?? ""
         return text.isEmpty ? "\(code)" : "\(code) \(text)"
     }
 
     /// The most bytes of a line in a description or a report. Each refusal creates an error with a description, so without a
     /// limit a server could make the client spend its time on long lines.
-    static let shownLimit = 512
+    static let maximumShownLength = 512
 
     /// The reply with only its last line, cut to at most `limit` bytes, and not within a UTF-8 sequence.
     func lastLine(upTo limit: Int) -> FTPReply {

@@ -16,12 +16,12 @@
 /// in another way.
 public struct FTPReplyParser: Sendable {
     /// The longest line, in bytes.
-    public static let lineLimit = 8 * 1024
+    public static let maximumLineLength = 8 * 1024
     /// The longest reply of several lines, in bytes. Replies to FEAT and banners are much shorter.
-    public static let replyLimit = 64 * 1024
+    public static let maximumReplyLength = 64 * 1024
 
     /// The most lines of a reply.
-    static let lineCountLimit = 1024
+    static let maximumLineCount = 1024
 
     private var line: [UInt8] = []
     private var lines: [[UInt8]] = []
@@ -47,13 +47,13 @@ public struct FTPReplyParser: Sendable {
             count += 1
             guard byte == UInt8(ascii: "\n") else {
                 line.append(byte)
-                guard line.count <= Self.lineLimit else { throw .replyTooLong(Self.lineLimit) }
+                guard line.count <= Self.maximumLineLength else { throw .replyTooLong(Self.maximumLineLength) }
                 continue
             }
             while line.last == UInt8(ascii: "\r") { line.removeLast() }
             size += line.count + 1
-            guard size <= Self.replyLimit else { throw .replyTooLong(Self.replyLimit) }
-            guard lines.count < Self.lineCountLimit else { throw .tooManyLines(Self.lineCountLimit) }
+            guard size <= Self.maximumReplyLength else { throw .replyTooLong(Self.maximumReplyLength) }
+            guard lines.count < Self.maximumLineCount else { throw .tooManyLines(Self.maximumLineCount) }
             if let reply = try takeLine() { return reply }
         }
         return nil

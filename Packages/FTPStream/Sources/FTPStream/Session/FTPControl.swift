@@ -128,7 +128,7 @@ final class FTPControl: IdleConnection, @unchecked Sendable {
                 // There is no complete reply: the next bytes, or the end, decide.
                 var buffer = [UInt8](repeating: 0, count: 1024)
                 guard let count = try? pair.input.tryRead(into: &buffer) else { return pair.input.status == .error }
-                if count == 0 || received.count > FTPReplyParser.replyLimit { return true }
+                if count == 0 || received.count > FTPReplyParser.maximumReplyLength { return true }
                 received += buffer[..<count]
                 continue
             }

@@ -36,7 +36,7 @@ enum FTPDeferredAction: Sendable {
 /// servers that confirm the upload only when the connection is closed (proftpd, by ten seconds).
 final class FTPLingeringClose: Sendable {
     /// The most bytes that are read, many times the size of tickets and a close_notify. Then the connection is closed.
-    static let limit = 64 * 1024
+    static let maximumLength = 64 * 1024
 
     private let pair: StreamPair
 
@@ -45,7 +45,7 @@ final class FTPLingeringClose: Sendable {
         Task(executorPreference: loop) {
             var scrap = [UInt8](repeating: 0, count: 4096)
             var total = 0
-            while total < Self.limit, let count = try? await pair.input.read(into: &scrap), count > 0 {
+            while total < Self.maximumLength, let count = try? await pair.input.read(into: &scrap), count > 0 {
                 total += count
             }
             pair.close()

@@ -164,22 +164,22 @@ public struct FTPTreeReport: Sendable, Hashable {
     public var skippedCount = 0
 
     /// The most entries in ``skipped``.
-    @_spi(Packages) public static let skippedLimit = 1000
+    @_spi(Packages) public static let maximumSkipped = 1000
     /// The longest path in ``skipped``, in bytes.
-    @_spi(Packages) public static let pathLimit = 1024
+    @_spi(Packages) public static let maximumPathLength = 1024
     /// The longest text of a reply in ``skipped``, in bytes.
-    @_spi(Packages) public static let replyLimit = FTPReply.shownLimit
+    @_spi(Packages) public static let maximumReplyLength = FTPReply.maximumShownLength
     /// The greatest depth of a directory that is entered, so that a transfer from a server with endless directories ends.
-    @_spi(Packages) public static let depthLimit = 64
+    @_spi(Packages) public static let maximumDepth = 64
     /// The most memory for directories that are found and not yet entered, in bytes: 8 MiB, about 25,000 directories.
-    @_spi(Packages) public static let waitingLimit = 8 << 20
+    @_spi(Packages) public static let maximumWaitingMemory = 8 << 20
 
     mutating func skip(_ path: String, _ reason: Skipped.Reason) {
         skippedCount += 1
-        guard skipped.count < Self.skippedLimit else { return }
+        guard skipped.count < Self.maximumSkipped else { return }
         let shortReason: Skipped.Reason =
             switch reason {
-            case .refused(let reply): .refused(reply.lastLine(upTo: Self.replyLimit))
+            case .refused(let reply): .refused(reply.lastLine(upTo: Self.maximumReplyLength))
             case .failed(let text): .failed(Self.shortened(text))
             case .unsafeName, .notAFile, .tooDeep, .tooMany, .unreadLine, .guessedLine: reason
             }
@@ -194,9 +194,9 @@ public struct FTPTreeReport: Sendable, Hashable {
     }
 
     private static func shortened(_ path: String) -> String {
-        guard path.utf8.count > pathLimit else { return path }
+        guard path.utf8.count > maximumPathLength else { return path }
         let mark = "…"
-        var end = path.utf8.index(path.startIndex, offsetBy: pathLimit - mark.utf8.count)
+        var end = path.utf8.index(path.startIndex, offsetBy: maximumPathLength - mark.utf8.count)
         while end.samePosition(in: path.unicodeScalars) == nil { path.utf8.formIndex(before: &end) }
         return String(path.unicodeScalars[..<end]) + mark
     }

@@ -25,7 +25,7 @@ struct PendingDirectories {
     private let limit: Int
 
     /// Creates the list with the root of the tree, which does not count towards the limit.
-    init(_ root: TreeDirectory, limit: Int = FTPTreeReport.waitingLimit) {
+    init(_ root: TreeDirectory, limit: Int = FTPTreeReport.maximumWaitingMemory) {
         directories = [root]
         size = root.size
         self.limit = limit + size

@@ -54,7 +54,7 @@ extension TreeTransfer {
             return update { $0.skip(remote.description, .unsafeName) }
         }
         switch entry.kind {
-        case .directory where directory.depth < FTPTreeReport.depthLimit:
+        case .directory where directory.depth < FTPTreeReport.maximumDepth:
             if !pending.add(directory.child(remote, name)) { update { $0.skip(remote.description, .tooMany) } }
         case .directory: update { $0.skip(remote.description, .tooDeep) }
         // Facts without a type, or with one that cannot be read, cost only the type: the server tells whether it is a file.

@@ -25,7 +25,7 @@ extension TreeTransfer {
         let child = try await onDisk { () throws(StreamError) in
             folder.kind(of: name) == .directory ? try folder.folder(at: name, creates: false) : nil
         }
-        if let child, depth < FTPTreeReport.depthLimit { try await removeContents(of: child, depth: depth + 1) }
+        if let child, depth < FTPTreeReport.maximumDepth { try await removeContents(of: child, depth: depth + 1) }
         let isFolder = child != nil
         try await onDisk { () throws(StreamError) in try folder.remove(name, isFolder: isFolder) }
         update { $0.deleted += 1 }

@@ -79,7 +79,7 @@ extension TreeTransfer {
     ) async throws(StreamError) {
         // The server refuses to remove a directory that is not empty.
         update { $0.skip(path, listing.unread) }
-        guard depth < FTPTreeReport.depthLimit else { return update { $0.skip(path.description, .tooDeep) } }
+        guard depth < FTPTreeReport.maximumDepth else { return update { $0.skip(path.description, .tooDeep) } }
         for entry in listing.entries {
             guard let name = entry.pathComponent else {
                 update { $0.skip(path.appending(entry.nameBytes).description, .unsafeName) }

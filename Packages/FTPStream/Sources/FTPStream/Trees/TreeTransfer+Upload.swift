@@ -56,7 +56,7 @@ extension TreeTransfer {
     ) async throws(StreamError) {
         let remote = directory.remote.appending(name)
         switch kind {
-        case .directory where directory.depth < FTPTreeReport.depthLimit:
+        case .directory where directory.depth < FTPTreeReport.maximumDepth:
             if !pending.add(directory.child(remote, name)) { update { $0.skip(folder.pathOf(name), .tooMany) } }
         case .directory: update { $0.skip(folder.pathOf(name), .tooDeep) }
         case .file:

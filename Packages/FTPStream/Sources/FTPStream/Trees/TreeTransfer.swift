@@ -193,7 +193,7 @@ final class TreeTransfer: Sendable {
         else { return true }
         return brokenInARow.withLock { count in
             count += 1
-            return count < Self.brokenLimit
+            return count < Self.maximumBroken
         }
     }
 
@@ -201,7 +201,7 @@ final class TreeTransfer: Sendable {
     func noteTransfer() { brokenInARow.withLock { $0 = 0 } }
 
     /// The most failures of data connections and unreadable replies without a success between them; then the transfer ends.
-    static let brokenLimit = 8
+    static let maximumBroken = 8
 
     /// The codes of a data connection that could not be opened, or was broken off.
     private static let brokenDataCodes: Set<Int> = [425, 426]

@@ -112,7 +112,7 @@ extension HTTP2Connection {
     private var canHoldAnotherStream: Bool {
         if streams.count < limits.maximumConcurrentStreams { return true }
         return streams.count < 2 * limits.maximumConcurrentStreams
-            && receiveWindow.size + limits.newStreamWindow <= largestReceiveWindow
+            && receiveWindow.size + limits.newStreamWindow <= maximumReceiveWindow
     }
 
     /// Refuses a request that the program does not serve. See ``HTTP2Machine/refuse(_:now:)``.

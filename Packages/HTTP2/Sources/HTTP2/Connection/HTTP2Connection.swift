@@ -73,8 +73,8 @@ struct HTTP2Connection: ~Copyable, Sendable {
 
     // Flow control.
     var receiveWindow: ReceiveWindow
-    /// ``HTTP2Limits/largestConnectionWindow``.
-    let largestReceiveWindow: Int64
+    /// ``HTTP2Limits/effectiveConnectionWindow``.
+    let maximumReceiveWindow: Int64
     var sendWindow = SendWindow(size: SendWindow.initial)
     /// How long data waits for credit of the connection, of streams that have credit.
     var creditWait: CreditWait?
@@ -107,7 +107,7 @@ struct HTTP2Connection: ~Copyable, Sendable {
         floods = FloodGuard(limits)
         recentStreams = RecentStreams(limits)
         receiveWindow = ReceiveWindow(size: SendWindow.initial)
-        largestReceiveWindow = limits.largestConnectionWindow
+        maximumReceiveWindow = limits.effectiveConnectionWindow
         sendPreface()
     }
 
@@ -206,11 +206,11 @@ extension HTTP2Connection {
 
     /// Appends to the peer's first bytes, as far as they are kept.
     private static func extend(_ first: [UInt8], _ bytes: RawSpan) -> [UInt8] {
-        first + bytes.withUnsafeBytes { $0.prefix(longestFirstLine - first.count) }
+        first + bytes.withUnsafeBytes { $0.prefix(maximumFirstLineLength - first.count) }
     }
 
     /// The number of the peer's first bytes that are kept to tell a peer that speaks HTTP/1.1.
-    private static let longestFirstLine = 64
+    private static let maximumFirstLineLength = 64
 
     private mutating func act(
         on part: consuming FrameParser.Part, _ bytes: RawSpan, _ take: (StreamID, RawSpan) -> Int
@@ -293,7 +293,7 @@ extension HTTP2Connection {
     mutating func fail(_ error: HTTP2Error) {
         if failure != nil { return }
         failure = error
-        let reason = Array(error.reason.utf8.prefix(Self.longestDebugData))
+        let reason = Array(error.reason.utf8.prefix(Self.maximumDebugDataLength))
         writer.appendGoAway(HTTP2GoAway(lastStream: lastProcessedStream, code: error.code, debugData: reason))
         block = nil
         dataFrame = nil
@@ -301,7 +301,7 @@ extension HTTP2Connection {
     }
 
     /// The number of bytes of a reason that GOAWAY carries.
-    private static let longestDebugData = 128
+    private static let maximumDebugDataLength = 128
 
     /// Returns the error, with a better reason if the peer does not speak HTTP/2 at all.
     func explained(_ error: HTTP2Error) -> HTTP2Error {

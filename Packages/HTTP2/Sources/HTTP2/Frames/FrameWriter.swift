@@ -22,14 +22,14 @@ struct FrameWriter: Sendable {
         if start == bytes.count {
             bytes.removeAll(keepingCapacity: true)
             start = 0
-        } else if start > Self.largestGap {
+        } else if start > Self.maximumGap {
             bytes.removeSubrange(..<start)
             start = 0
         }
     }
 
     /// The number of written bytes that may stay before those that wait, so that few writes move memory.
-    static let largestGap = 64 * 1024
+    static let maximumGap = 64 * 1024
 
     // MARK: Frames
 

@@ -162,7 +162,7 @@ public struct HTTP2Limits: Hashable, Sendable {
     var newStreamWindow: Int64 { max(initialStreamWindow, SendWindow.initial) }
 
     /// The size that the window of the connection never exceeds.
-    var largestConnectionWindow: Int64 {
+    var effectiveConnectionWindow: Int64 {
         let initial = Int128(maximumConcurrentStreams) * Int128(newStreamWindow) + Int128(connectionWindowReserve)
         return max(maximumConnectionWindow, Int64(clamping: initial))
     }
@@ -198,9 +198,9 @@ public struct HTTP2Limits: Hashable, Sendable {
         // Arrays that grow as they are filled have up to twice the memory that they need.
         let block: Int128 = 7 * list
         let answers: Int128 = 2 * (output + Int128(Self.outputHeadroom))
-        let written: Int128 = 2 * (answers + Int128(FrameWriter.largestGap))
+        let written: Int128 = 2 * (answers + Int128(FrameWriter.maximumGap))
         let rest: Int128 = block + written + Self.memoryOfTables
-        return Int(clamping: Int128(largestConnectionWindow) + heads + entries + rest)
+        return Int(clamping: Int128(effectiveConnectionWindow) + heads + entries + rest)
     }
 
     /// The memory of a stream besides its body and its heads: its entries in the tables, its events, and what its element of the table keeps.

@@ -19,14 +19,14 @@ struct HeadReader: ~Copyable {
     }
 
     /// More bytes than a start line has beyond the method and the target: their spaces, the version, a status.
-    private static let longestStartLine = 32
+    private static let maximumStartLineLength = 32
 
     private init(_ kind: Kind, _ list: borrowing HPACKFields) {
         self.kind = kind
         // The size of a list counts 32 bytes for each field beyond its name and its value (RFC 9113 §6.5.2).
         let surplus = list.count * (HPACKFields.size(name: 0, value: 0) - HTTPFields.Builder.bytesPerField)
         builder = HTTPFields.Builder(
-            fieldCapacity: list.count, byteCapacity: list.listSize - surplus + Self.longestStartLine)
+            fieldCapacity: list.count, byteCapacity: list.listSize - surplus + Self.maximumStartLineLength)
     }
 
     /// What the stream of a request needs to know of it.

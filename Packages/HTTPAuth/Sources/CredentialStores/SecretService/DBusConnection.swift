@@ -13,7 +13,7 @@ final class DBusConnection {
     /// The program that has sent the last reply, by the name that the bus gave it.
     private var replier: String?
 
-    static let signalLimit = 64
+    static let maximumSignals = 64
     static let bus = "org.freedesktop.DBus"
 
     /// Connects to the bus, authenticates with the credentials of the socket (EXTERNAL) and registers with the bus.
@@ -50,7 +50,7 @@ final class DBusConnection {
         while true {
             let answer = try next(until: deadline)
             if answer.kind == .signal {
-                if signals.count == Self.signalLimit { signals.removeFirst() }
+                if signals.count == Self.maximumSignals { signals.removeFirst() }
                 signals.append(answer)
             }
             guard answer.fields[.replySerial]?.bits == UInt64(serial) else { continue }

@@ -22,7 +22,7 @@ struct DBusMessage: Hashable {
     }
 
     /// The maximum size of a message that is read, in bytes: far more than the passwords for one server.
-    static let sizeLimit = 1 << 20
+    static let maximumSize = 1 << 20
     /// The number of leading bytes that determine the length of a message.
     static let prefixCount = 16
 
@@ -75,7 +75,9 @@ struct DBusMessage: Hashable {
             return (isBigEndian ? Array(piece) : piece.reversed()).reduce(0) { $0 << 8 | Int($1) }
         }
         let length = (prefixCount + number(at: 12) + 7) / 8 * 8 + number(at: 4)
-        guard length <= sizeLimit else { throw .malformedMessage("\(length) bytes exceed the limit of \(sizeLimit)") }
+        guard length <= maximumSize else {
+            throw .malformedMessage("\(length) bytes exceed the limit of \(maximumSize)")
+        }
         return length
     }
 
@@ -135,7 +137,7 @@ struct DBusReader {
 
     /// Reads a value of a type. Variants may be nested as deeply as types.
     mutating func value(_ type: DBusType, depth: Int = 0) throws(HTTPAuthError) -> DBusValue {
-        guard depth <= 2 * DBusType.depthLimit else { throw .malformedMessage("values are nested too deeply") }
+        guard depth <= 2 * DBusType.maximumDepth else { throw .malformedMessage("values are nested too deeply") }
         try align(type.alignment)
         switch type {
         case .number(let number):

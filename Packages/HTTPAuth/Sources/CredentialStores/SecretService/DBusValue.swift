@@ -150,13 +150,13 @@ indirect enum DBusType: Hashable, Sendable {
 
 extension DBusType {
     /// The maximum length of a signature, in bytes.
-    static let signatureLimit = 255
+    static let maximumSignatureLength = 255
     /// The maximum nesting depth of a signature's types.
-    static let depthLimit = 32
+    static let maximumDepth = 32
 
     /// Parses a signature.
     static func parse(_ signature: String) throws(HTTPAuthError) -> [DBusType] {
-        guard signature.utf8.count <= signatureLimit else { throw .malformedMessage("signature too long") }
+        guard signature.utf8.count <= maximumSignatureLength else { throw .malformedMessage("signature too long") }
         var rest = signature[...]
         var types: [DBusType] = []
         while !rest.isEmpty { types.append(try next(&rest, depth: 0)) }
@@ -166,7 +166,7 @@ extension DBusType {
     private static func next(
         _ rest: inout Substring, depth: Int, inArray: Bool = false
     ) throws(HTTPAuthError) -> DBusType {
-        guard depth <= depthLimit, let letter = rest.popFirst() else { throw .malformedMessage("invalid signature") }
+        guard depth <= maximumDepth, let letter = rest.popFirst() else { throw .malformedMessage("invalid signature") }
         if let number = Number(rawValue: letter) { return .number(number) }
         switch letter {
         case "s": return .string

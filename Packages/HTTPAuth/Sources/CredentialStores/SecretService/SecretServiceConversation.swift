@@ -10,7 +10,7 @@ final class SecretServiceConversation {
 
     /// The maximum number of entries examined in one search: those with the attributes that the service compares, of which the others
     /// are compared here.
-    static let itemLimit = 4096
+    static let maximumItems = 4096
 
     private let bus: DBusConnection
     private let replyTimeout: Duration
@@ -32,15 +32,15 @@ final class SecretServiceConversation {
 
     /// Returns the entries with these attributes, including locked ones. Those that are removed meanwhile are left out.
     ///
-    /// - Throws: `HTTPAuthError.Code.storeUnavailable` if there are more than ``itemLimit``: an entry that is not examined must not count as
+    /// - Throws: `HTTPAuthError.Code.storeUnavailable` if there are more than ``maximumItems``: an entry that is not examined must not count as
     ///   missing. `HTTPAuthError.Code.timedOut` if the service does not describe all of them within the time limit of one reply.
     func items(_ attributes: [String: String]) throws(HTTPAuthError) -> [SecretServiceItem] {
         let found = try call("SearchItems", "Service", [.dictionary(attributes)])
         let paths = found.prefix(2).flatMap { $0.paths ?? [] }
-        guard paths.count <= Self.itemLimit else {
+        guard paths.count <= Self.maximumItems else {
             throw HTTPAuthError(
                 .storeUnavailable,
-                detail: "the Secret Service has \(paths.count) entries; at most \(Self.itemLimit) are examined")
+                detail: "the Secret Service has \(paths.count) entries; at most \(Self.maximumItems) are examined")
         }
         let deadline = Moment.now + replyTimeout
         var items: [SecretServiceItem] = []

@@ -24,13 +24,13 @@ public final class AuthenticationMemory: Sendable {
     ///
     /// Beyond it, servers that have only made offers are dropped first, the least recently used one first. Servers that
     /// only send challenges can therefore not displace the record of a login.
-    static let peerLimit = 256
+    static let maximumPeers = 256
 
     /// The maximum number of realms, logins and approvals that are kept apart for one server: 32 of each.
     ///
     /// Beyond it, the strongest recorded form counts for all realms and logins, and the user is asked again for
     /// approvals. A server that invents realms makes the rule stricter, never weaker.
-    static let entryLimit = 32
+    static let maximumEntries = 32
 
     private let records = Locked(AuthenticationRecords())
 
@@ -154,7 +154,7 @@ struct AuthenticationRecords {
     mutating func recordApproval(_ form: AuthenticationForm, in space: ProtectionSpace, for login: LoginIdentity) {
         change(space) { record in
             let decision = Decision(realm: space.realm, login: login)
-            if record.approved[decision] == nil, record.approved.count >= AuthenticationMemory.entryLimit {
+            if record.approved[decision] == nil, record.approved.count >= AuthenticationMemory.maximumEntries {
                 record.approved = [:]
             }
             record.approved[decision] = form
@@ -164,7 +164,7 @@ struct AuthenticationRecords {
 
     private mutating func change(_ space: ProtectionSpace, _ body: (inout PeerRecord) -> Void) {
         let key = space.with(realm: nil)
-        if peers[key] == nil, peers.count >= AuthenticationMemory.peerLimit,
+        if peers[key] == nil, peers.count >= AuthenticationMemory.maximumPeers,
             let leastNeeded = peers.min(by: { $0.value.isLessNeeded(than: $1.value) })?.key
         {
             peers[leastNeeded] = nil
@@ -173,7 +173,8 @@ struct AuthenticationRecords {
         var record = peers[key] ?? PeerRecord()
         record.lastUse = uses
         body(&record)
-        if record.offered.count > AuthenticationMemory.entryLimit || record.used.count > AuthenticationMemory.entryLimit
+        if record.offered.count > AuthenticationMemory.maximumEntries
+            || record.used.count > AuthenticationMemory.maximumEntries
         {
             record.rest = (Array(record.offered.values) + record.used.values).reduce(record.rest) {
                 $1.joined(with: $0)

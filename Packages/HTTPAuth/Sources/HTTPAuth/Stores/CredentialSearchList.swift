@@ -183,16 +183,16 @@ private struct StoreSearch {
 /// The threads that ask stores which may block.
 ///
 /// A key ring waits for the user, and a file may be on a disk that hangs. The stores of one name wait together, so they occupy at most
-/// ``limit`` threads, and leave the others to the stores of other names.
+/// ``maximumThreads`` threads, and leave the others to the stores of other names.
 final class StoreThreads: Sendable {
-    static let limit = 4
+    static let maximumThreads = 4
 
     private struct Part {
         // A part is kept by its callers and by the calls that it makes.
         weak var threads: BlockingThreads?
     }
 
-    private let pool = BlockingThreads(limit: 8 * limit)
+    private let pool = BlockingThreads(limit: 8 * maximumThreads)
     private let parts = Locked<[String: Part]>([:])
 
     /// The threads for a store.
@@ -201,7 +201,7 @@ final class StoreThreads: Sendable {
         return parts.withLock { parts in
             if let threads = parts[name]?.threads { return threads }
             parts = parts.filter { $0.value.threads != nil }
-            let threads = BlockingThreads(partOf: pool, limit: Self.limit)
+            let threads = BlockingThreads(partOf: pool, limit: Self.maximumThreads)
             parts[name] = Part(threads: threads)
             return threads
         }

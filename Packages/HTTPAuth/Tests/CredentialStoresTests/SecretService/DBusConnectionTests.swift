@@ -100,7 +100,7 @@ import Testing
         #expect(write(other, signals + reply(2, "x"), signals.count + reply(2, "x").count) > 0)
         _ = try bus.call(call, until: deadline)
         // The number of stored signals is limited.
-        for _ in 0..<DBusConnection.signalLimit { _ = try bus.signal("S", from: "/p", until: deadline) }
+        for _ in 0..<DBusConnection.maximumSignals { _ = try bus.signal("S", from: "/p", until: deadline) }
         #expect(failure(of: { _ = try bus.signal("S", from: "/p", until: .now) })?.code == .timedOut)
     }
 

@@ -27,7 +27,9 @@ import Testing
         #expect(try store.find(CredentialQuery(space, user: "joe"))?.password == Secret("secret of /i400"))
         let search = PasswordAttributes(server: "h", scheme: "https", port: 8443, user: "joe")
         #expect(try store.entries(search).map(\.path) == ["/i400"])
-        for number in 401...SecretServiceConversation.itemLimit { service.set(item("ann", port: 1), at: "/i\(number)") }
+        for number in 401...SecretServiceConversation.maximumItems {
+            service.set(item("ann", port: 1), at: "/i\(number)")
+        }
         #expect(failure(of: { _ = try store.entries(search) })?.code == .storeUnavailable)
         #expect(failure(of: { _ = try store.find(CredentialQuery(space, user: "joe")) }) == nil)
     }

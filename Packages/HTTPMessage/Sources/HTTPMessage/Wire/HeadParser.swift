@@ -102,14 +102,14 @@ public struct HeadParser {
         if !isKnownUniquelyReferenced(&buffer) {
             buffer = SlotBuffer(capacity: buffer.capacity, copying: buffer, count: state.fieldCount)
         }
-        let headLimit = limits.effectiveHeadLength
+        let maximumHeadLength = limits.effectiveHeadLength
         let scan = Scan(
-            base: base, end: Swift.min(bytes.count, headLimit), lineLimit: limits.effectiveLineLength,
-            fieldLimit: limits.fieldCount, leniency: leniency)
+            base: base, end: Swift.min(bytes.count, maximumHeadLength), maximumLineLength: limits.effectiveLineLength,
+            maximumFieldCount: limits.fieldCount, leniency: leniency)
         do throws(HTTPMessageError) {
             try advance(scan)
             if state.stage == .complete { return .complete(byteCount: state.scan) }
-            if bytes.count > headLimit { throw HTTPMessageError(.headTooLong, offset: headLimit) }
+            if bytes.count > maximumHeadLength { throw HTTPMessageError(.headTooLong, offset: maximumHeadLength) }
             return .needMore
         } catch {
             state.stage = .failed

@@ -10,8 +10,8 @@ extension HeadParser {
     struct Scan {
         let base: UnsafeRawPointer
         let end: Int
-        let lineLimit: Int
-        let fieldLimit: Int
+        let maximumLineLength: Int
+        let maximumFieldCount: Int
         let leniency: HTTPLeniency
 
         func byte(_ i: Int) -> UInt8 {
@@ -23,12 +23,15 @@ extension HeadParser {
         /// The precedence makes the error independent of how the line was split.
         @inline(never)
         func failure(_ code: HTTPMessageError.Code, at offset: Int, line: Int) -> HTTPMessageError {
-            offset - line > lineLimit
-                ? HTTPMessageError(.lineTooLong, offset: line + lineLimit) : HTTPMessageError(code, offset: offset)
+            offset - line > maximumLineLength
+                ? HTTPMessageError(.lineTooLong, offset: line + maximumLineLength)
+                : HTTPMessageError(code, offset: offset)
         }
 
         func checkLength(of line: Int, to offset: Int) throws(HTTPMessageError) {
-            if offset &- line > lineLimit { throw HTTPMessageError(.lineTooLong, offset: line + lineLimit) }
+            if offset &- line > maximumLineLength {
+                throw HTTPMessageError(.lineTooLong, offset: line + maximumLineLength)
+            }
         }
 
         /// Returns the start of the next line if a line ends at `offset`, or nil if the bytes run out.
@@ -71,7 +74,7 @@ extension HeadParser {
         @inline(__always)
         func fields(_ state: inout State, _ buffer: inout SlotBuffer) throws(HTTPMessageError) {
             if state.stage == .fieldName, state.scan == state.lineStart {
-                let capacity = Swift.min(buffer.capacity, fieldLimit)
+                let capacity = Swift.min(buffer.capacity, maximumFieldCount)
                 let (count, line) = strictFields(
                     buffer.slots, from: state.fieldCount, to: capacity, at: state.lineStart)
                 state.fieldCount = count
@@ -138,7 +141,7 @@ extension HeadParser {
                     try append(Range(uncheckedBounds: (line, nameEnd)), value, to: &buffer, &count)
                 }
                 (count, line) = strictFields(
-                    buffer.slots, from: count, to: Swift.min(buffer.capacity, fieldLimit), at: next)
+                    buffer.slots, from: count, to: Swift.min(buffer.capacity, maximumFieldCount), at: next)
                 i = line
                 stage = .fieldName
             }
@@ -160,7 +163,7 @@ extension HeadParser {
         ) -> (count: Int, line: Int) {
             let base = base
             // No line within these bytes is too long.
-            let end = Swift.min(end, line &+ lineLimit)
+            let end = Swift.min(end, line &+ maximumLineLength)
             let slotsEnd = slots + capacity
             var slot = slots + first
             var start = line
@@ -235,7 +238,7 @@ extension HeadParser {
         private func append(
             _ name: Range<Int>, _ value: Range<Int>, to buffer: inout SlotBuffer, _ count: inout Int
         ) throws(HTTPMessageError) {
-            if count >= fieldLimit { throw HTTPMessageError(.tooManyFields, offset: name.lowerBound) }
+            if count >= maximumFieldCount { throw HTTPMessageError(.tooManyFields, offset: name.lowerBound) }
             if count == buffer.capacity { buffer = SlotBuffer(capacity: count * 2, copying: buffer, count: count) }
             buffer.slots[count] = FieldSlot(name: name, value: value)
             count &+= 1

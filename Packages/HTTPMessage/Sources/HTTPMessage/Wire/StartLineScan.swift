@@ -77,7 +77,7 @@ extension HeadParser.Scan {
         let reason = line &+ 13
         let offset = reason &+ HTTPGrammar.distanceToControl(base, from: reason)
         guard status >= 100, byte(reason) != HTTPGrammar.space, Self.word(base, offset) == 0x0A0D,
-            offset &- line <= lineLimit
+            offset &- line <= maximumLineLength
         else { return false }
         state.start = line
         state.startLine = StartLine(version: .http11, status: UInt16(truncatingIfNeeded: status))

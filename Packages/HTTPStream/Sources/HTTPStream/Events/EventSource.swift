@@ -12,7 +12,7 @@ public import StreamKit
 ///
 /// When a connection ends or cannot be made, the sequence waits, and then continues after the last event by sending its identifier in
 /// `Last-Event-ID`. The pause is the time that the server has sent in `retry:`, up to 10 minutes, or else ``Options/reconnectionTime``. After
-/// connections that received nothing, it grows to ``Options/longestDelay``, with a random part, so that a server that returns is not
+/// connections that received nothing, it grows to ``Options/maximumDelay``, with a random part, so that a server that returns is not
 /// overrun. Redirects, logins and cookies are those of the session, at each connection.
 ///
 /// The sequence ends when the server responds with 204 (No Content). It fails with `EPROTO` for any other response that is not a 200 of
@@ -34,11 +34,11 @@ public struct EventSource: AsyncSequence, Sendable {
         public var reconnectionTime: Duration = .seconds(3)
 
         /// The longest pause after connections that received nothing, unless the reconnection time is longer. Default 60 s.
-        public var longestDelay: Duration = .seconds(60)
+        public var maximumDelay: Duration = .seconds(60)
 
         /// The number of connections in a row that may receive nothing; the sequence fails with the error of the next one. Nil
         /// (default) for any number.
-        public var attemptLimit: Int?
+        public var maximumAttempts: Int?
 
         /// The time without a byte after which a connection is taken for dead. Default 5 minutes; nil for none.
         ///

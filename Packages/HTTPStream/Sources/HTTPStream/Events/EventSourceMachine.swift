@@ -102,11 +102,11 @@ struct EventSourceMachine {
         }
         if let time = parser.reconnectionTime {
             reconnectionTime = min(
-                time, max(EventSourceMachine.maximumReconnectionTime, options.longestDelay, options.reconnectionTime))
+                time, max(EventSourceMachine.maximumReconnectionTime, options.maximumDelay, options.reconnectionTime))
         }
         failures = hasReceived ? 0 : failures + 1
         hasReceived = false
-        if let limit = options.attemptLimit, failures > limit {
+        if let limit = options.maximumAttempts, failures > limit {
             state = .ended(error ?? .lostEvents)
         } else {
             state = .pausing(pause(random: random), error)
@@ -118,9 +118,9 @@ struct EventSourceMachine {
     private func pause(random: Double) -> Duration {
         let base = max(reconnectionTime, EventSourceMachine.shortestPause)
         var delay = max(base, .milliseconds(500))
-        guard failures > 0, base < options.longestDelay else { return base }
-        for _ in 0..<failures where delay < options.longestDelay { delay += delay }
-        return max(base, min(delay, options.longestDelay) * (0.5 + 0.5 * random))
+        guard failures > 0, base < options.maximumDelay else { return base }
+        for _ in 0..<failures where delay < options.maximumDelay { delay += delay }
+        return max(base, min(delay, options.maximumDelay) * (0.5 + 0.5 * random))
     }
 
     /// Whether another connection may succeed. A client may give up where it cannot (WHATWG HTML §9.2.3).

@@ -173,15 +173,15 @@ struct HTTP1ConnectCarrier: ConnectCarrier {
         var decoder = decoder
         var body = earlier
         var used = 0
-        while body.count < HTTPProxy.refusalBodyLimit, !decoder.isComplete {
-            let limit = HTTPProxy.refusalBodyLimit - body.count
+        while body.count < HTTPProxy.maximumRefusalBodyLength, !decoder.isComplete {
+            let limit = HTTPProxy.maximumRefusalBodyLength - body.count
             let event = try decoder.next(in: received.span.bytes, at: &used, upTo: limit)
             guard case .payload(let range) = event else { break }
             body += received[range]
             used = range.upperBound
         }
         received.removeFirst(min(used, received.count))
-        guard decoder.isComplete || body.count >= HTTPProxy.refusalBodyLimit else {
+        guard decoder.isComplete || body.count >= HTTPProxy.maximumRefusalBodyLength else {
             state = .body(head, decoder, body: body)
             return nil
         }

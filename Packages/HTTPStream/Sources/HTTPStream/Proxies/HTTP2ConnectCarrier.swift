@@ -48,7 +48,7 @@ struct HTTP2ConnectCarrier: ConnectCarrier {
             if next == nil { next = try core.takeResponse() }
             guard var response = next else { return (nil, nil) }
             if response.status.kind != .successful,
-                !core.readBody(into: &response.body, upTo: HTTPProxy.refusalBodyLimit, now: .now)
+                !core.readBody(into: &response.body, upTo: HTTPProxy.maximumRefusalBodyLength, now: .now)
             {
                 return (response, nil)
             }

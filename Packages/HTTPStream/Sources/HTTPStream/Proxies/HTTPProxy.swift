@@ -84,7 +84,7 @@ public struct HTTPProxy: StreamProxy {
     }
 
     /// The maximum number of bytes of a refusal's body that are kept; the rest is not read.
-    static let refusalBodyLimit = 64 * 1024
+    static let maximumRefusalBodyLength = 64 * 1024
 
     /// Makes a proxy.
     public init(

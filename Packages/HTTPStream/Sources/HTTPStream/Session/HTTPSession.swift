@@ -303,7 +303,7 @@ extension HTTPSession {
         known.withLock { known in
             known.append(entry)
             // A server that invents realms must not make this grow without bound.
-            if known.count > Self.knownLimit { known.removeFirst() }
+            if known.count > Self.maximumKnownLogins { known.removeFirst() }
         }
     }
 
@@ -319,5 +319,5 @@ extension HTTPSession {
     }
 
     /// The maximum number of logins that one session keeps; the oldest is removed first.
-    static let knownLimit = 256
+    static let maximumKnownLogins = 256
 }

@@ -17,7 +17,7 @@ internal import StreamKit
 ///
 /// The pause before a retry is random, between half of a delay and the whole, and the delay doubles with each retry, so that many
 /// clients do not return at the same time. A `Retry-After` field (RFC 9110 §10.2.3) replaces the delay; if it is longer than
-/// ``longestDelay``, the response is the result.
+/// ``maximumDelay``, the response is the result.
 public struct RetryPolicy: Sendable, Hashable {
     /// The maximum number of retries of a load; 0 for none.
     public var limit: Int
@@ -26,7 +26,7 @@ public struct RetryPolicy: Sendable, Hashable {
     public var firstDelay: Duration
 
     /// The longest delay.
-    public var longestDelay: Duration
+    public var maximumDelay: Duration
 
     /// The statuses after which a request is sent again.
     public var statuses: Set<HTTPStatus>
@@ -36,17 +36,17 @@ public struct RetryPolicy: Sendable, Hashable {
     /// - Parameters:
     ///   - limit: The maximum number of retries of a load.
     ///   - firstDelay: The delay before the first retry.
-    ///   - longestDelay: The longest delay.
+    ///   - maximumDelay: The longest delay.
     ///   - statuses: The statuses after which a request is sent again.
     public init(
-        limit: Int, firstDelay: Duration = .milliseconds(500), longestDelay: Duration = .seconds(30),
+        limit: Int, firstDelay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30),
         statuses: Set<HTTPStatus> = [
             .requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout,
         ]
     ) {
         self.limit = limit
         self.firstDelay = firstDelay
-        self.longestDelay = longestDelay
+        self.maximumDelay = maximumDelay
         self.statuses = statuses
     }
 
@@ -75,7 +75,7 @@ public struct RetryPolicy: Sendable, Hashable {
         } else {
             return delay(retries: retries, random: random)
         }
-        guard retries < limit, seconds <= longestDelay.components.seconds else { return nil }
+        guard retries < limit, seconds <= maximumDelay.components.seconds else { return nil }
         return .seconds(seconds)
     }
 
@@ -87,8 +87,8 @@ public struct RetryPolicy: Sendable, Hashable {
     private func delay(retries: Int, random: Double) -> Duration? {
         guard retries < limit else { return nil }
         var delay = max(.zero, firstDelay)
-        for _ in 0..<retries where delay < longestDelay { delay += delay }
-        return max(.zero, min(delay, longestDelay)) * (0.5 + 0.5 * random)
+        for _ in 0..<retries where delay < maximumDelay { delay += delay }
+        return max(.zero, min(delay, maximumDelay)) * (0.5 + 0.5 * random)
     }
 
     private static func isTemporary(_ error: StreamError) -> Bool {

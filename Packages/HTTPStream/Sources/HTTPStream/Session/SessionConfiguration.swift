@@ -79,7 +79,7 @@ extension HTTPSession {
         public var bearerTokens: BearerTokens?
 
         /// The maximum number of prompts per load.
-        public var promptLimit = 3
+        public var maximumPrompts = 3
 
         // MARK: Time limits of whole responses
 

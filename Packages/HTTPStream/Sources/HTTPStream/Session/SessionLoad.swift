@@ -504,7 +504,7 @@ extension SessionLoad {
         _ authentication: HTTPAuthentication, _ failure: HTTPAuthError?, _ proxy: HTTPProxy?,
         _ objection: HTTPAuthError?
     ) async throws(StreamError) -> AuthenticationPrompt.Answer? {
-        guard let prompt = session.configuration.prompt, prompts < session.configuration.promptLimit,
+        guard let prompt = session.configuration.prompt, prompts < session.configuration.maximumPrompts,
             let method = authentication.method
         else { return nil }
         prompts += 1

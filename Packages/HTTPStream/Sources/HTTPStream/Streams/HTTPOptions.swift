@@ -23,7 +23,7 @@ public struct HTTPOptions: Sendable {
     ///
     /// 301 and 302 turn a POST into a GET, and 303 any method except HEAD; 300, 307 and 308 keep method and body (RFC 9110 §15.4).
     /// ``crossOrigin`` determines what is sent to another origin; unless it says otherwise, a redirect from https to http is an error. At
-    /// most ``RedirectPolicy/limit`` redirects are followed. Replaces `kCFStreamPropertyHTTPShouldAutoredirect`.
+    /// most ``RedirectPolicy/maximumRedirects`` redirects are followed. Replaces `kCFStreamPropertyHTTPShouldAutoredirect`.
     public var followsRedirects = false
 
     /// What a redirect sends to another origin: fields, a body, the client's certificate, relaxed TLS checks. Default: fields that contain

@@ -5,7 +5,7 @@ internal import StreamKit
 /// Determines the request that follows a redirect (RFC 9110 §15.4), without secrets for other origins.
 public struct RedirectPolicy: Sendable {
     /// The maximum number of redirects that one load follows.
-    public static let limit = 20
+    public static let maximumRedirects = 20
 
     private var count = 0
 
@@ -37,7 +37,7 @@ public struct RedirectPolicy: Sendable {
 
         let method = RedirectPolicy.method(after: response.status.code, request.method)
         count += 1
-        guard count <= RedirectPolicy.limit else { throw .tooManyRedirects(RedirectPolicy.limit) }
+        guard count <= RedirectPolicy.maximumRedirects else { throw .tooManyRedirects(RedirectPolicy.maximumRedirects) }
 
         let keepsBody = method == request.method
         if new != old, keepsBody, hasBody, !crossOrigin.sendsBody { throw .bodyToOtherOrigin(target.publicText) }

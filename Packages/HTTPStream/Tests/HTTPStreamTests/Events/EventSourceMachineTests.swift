@@ -153,7 +153,7 @@ import Testing
 
     @Test func theNumberOfAttemptsCanBeLimited() {
         for (limit, attempts) in [(0, 1), (2, 3)] {
-            var machine = machine { $0.attemptLimit = limit }
+            var machine = machine { $0.maximumAttempts = limit }
             // A stream that received something is continued.
             #expect(machine.next() == .connect(lastEventID: nil))
             machine.connected(Self.events)

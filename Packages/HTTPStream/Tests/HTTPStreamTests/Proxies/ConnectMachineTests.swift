@@ -150,11 +150,11 @@ import Testing
 
     @Test("an endless body of a refusal is neither read nor kept beyond the limit")
     func endless() throws {
-        let body = String(repeating: "x", count: HTTPProxy.refusalBodyLimit + 5000)
+        let body = String(repeating: "x", count: HTTPProxy.maximumRefusalBodyLength + 5000)
         let (outcome, response) = run(
             try machine(), "HTTP/1.1 403 No\r\n\r\n" + body, splitAt: [], ends: false)
         #expect(outcome == .failed(Self.error(.tunnelConnectionFailure), .request))
-        #expect(response?.body.count == HTTPProxy.refusalBodyLimit)
+        #expect(response?.body.count == HTTPProxy.maximumRefusalBodyLength)
     }
 
     @Test(

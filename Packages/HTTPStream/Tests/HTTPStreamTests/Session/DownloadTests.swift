@@ -123,7 +123,7 @@ import Testing
             #expect(requests.count == 3)
         }
         try await serve(part) { url, requests in
-            let policy = RetryPolicy(limit: 2, firstDelay: .seconds(3600), longestDelay: .seconds(3600))
+            let policy = RetryPolicy(limit: 2, firstDelay: .seconds(3600), maximumDelay: .seconds(3600))
             await #expect(throws: StreamError.self) {
                 try await session(policy).download(url, to: folder.file, within: .seconds(1800))
             }

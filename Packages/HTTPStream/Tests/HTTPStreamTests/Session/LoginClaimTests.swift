@@ -89,7 +89,7 @@ import Testing
         func request(_ number: Int) throws -> HTTPRequest {
             try HTTPRequest(method: .get, url: #require(URL(string: "http://h\(number).test/")))
         }
-        for number in 0...HTTPSession.knownLimit {
+        for number in 0...HTTPSession.maximumKnownLogins {
             var challenge = try HTTPResponse(status: .unauthorized)
             try challenge.fields.set("Basic realm=\"r\"", for: .wwwAuthenticate)
             challenge.url = try request(number).url
@@ -100,6 +100,6 @@ import Testing
         }
         #expect(session.find(try request(0), of: nil, for: owner) == nil)
         #expect(session.find(try request(1), of: nil, for: owner) != nil)
-        #expect(session.find(try request(HTTPSession.knownLimit), of: nil, for: owner) != nil)
+        #expect(session.find(try request(HTTPSession.maximumKnownLogins), of: nil, for: owner) != nil)
     }
 }

@@ -15,14 +15,14 @@ import Testing
         "delays double up to the longest, between half and the whole",
         arguments: [(0, 0.0, 250), (0, 1, 500), (1, 1, 1000), (3, 1, 4000), (5, 1, 5000), (5, 0, 2500)])
     func delays(_ retries: Int, _ random: Double, _ milliseconds: Int) {
-        let policy = RetryPolicy(limit: 10, longestDelay: .seconds(5))
+        let policy = RetryPolicy(limit: 10, maximumDelay: .seconds(5))
         #expect(policy.delay(after: .timedOut, retries: retries, random: random) == .milliseconds(milliseconds))
     }
 
     @Test func extremeDelaysDoNotTrap() {
-        let policy = RetryPolicy(limit: .max, firstDelay: .seconds(Int64.max), longestDelay: .seconds(-1))
+        let policy = RetryPolicy(limit: .max, firstDelay: .seconds(Int64.max), maximumDelay: .seconds(-1))
         #expect(policy.delay(after: .timedOut, retries: 1000, random: 1) == .zero)
-        let long = RetryPolicy(limit: .max, firstDelay: .seconds(Int64.max / 4), longestDelay: .seconds(Int64.max / 2))
+        let long = RetryPolicy(limit: .max, firstDelay: .seconds(Int64.max / 4), maximumDelay: .seconds(Int64.max / 2))
         #expect(long.delay(after: .timedOut, retries: 100_000, random: 1) != nil)
     }
 
@@ -140,7 +140,7 @@ import Testing
     @Test func aPauseBeyondTheTimeLimitIsNotBegun() async throws {
         let late = Self.unavailable.replacing("Retry-After: 0", with: "Retry-After: 7200")
         let server = try TurnServer([late, Self.ok])
-        let policy = RetryPolicy(limit: 3, longestDelay: .seconds(7200))
+        let policy = RetryPolicy(limit: 3, maximumDelay: .seconds(7200))
         let response = try await session(policy).get(url(server), within: .seconds(3600))
         #expect(response.status == .serviceUnavailable)
     }

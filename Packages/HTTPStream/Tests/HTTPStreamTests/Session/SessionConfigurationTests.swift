@@ -228,7 +228,7 @@ import Testing
                 return try await outcome(HTTPSession(configuration), server)
             }, usual: "401 no", changed: "200 ok", change: { _ in }),
         Row(
-            field: "promptLimit",
+            field: "maximumPrompts",
             load: { session, _ in
                 let server = try TurnServer(Array(repeating: asks + "no", count: 9))
                 return "\(try await outcome(session, server)), asked \(server.requests.count) times"
@@ -242,7 +242,7 @@ import Testing
                     }
                     return .init(user: "u\(number)", password: "p")
                 }
-            }, change: { $0.promptLimit = 1 }),
+            }, change: { $0.maximumPrompts = 1 }),
         Row(
             field: "followsRedirects",
             load: loading("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", ok), usual: "200 ok",

@@ -190,12 +190,12 @@ import Testing
 
     @Test("a URL may lead to itself, or back: only the number is limited") func repeatedURLs() throws {
         var policy = RedirectPolicy()
-        for step in 0..<RedirectPolicy.limit {
+        for step in 0..<RedirectPolicy.maximumRedirects {
             let (from, to) = step % 2 == 0 ? ("a", "b") : ("b", "a")
             let target = step < 5 ? from : to
             #expect(try next(302, "/\(target)", from: "http://example.org/\(from)", policy: &policy) != nil)
         }
-        #expect(throws: StreamError.tooManyRedirects(RedirectPolicy.limit)) {
+        #expect(throws: StreamError.tooManyRedirects(RedirectPolicy.maximumRedirects)) {
             _ = try next(302, "/a", from: "http://example.org/a", policy: &policy)
         }
     }
@@ -224,11 +224,11 @@ import Testing
 
     @Test func limits() throws {
         var policy = RedirectPolicy()
-        for step in 0..<RedirectPolicy.limit {
+        for step in 0..<RedirectPolicy.maximumRedirects {
             _ = try next(302, "/\(step + 1)", from: "http://example.org/\(step)", policy: &policy)
         }
-        #expect(throws: StreamError.tooManyRedirects(RedirectPolicy.limit)) {
-            _ = try next(302, "/far", from: "http://example.org/\(RedirectPolicy.limit)", policy: &policy)
+        #expect(throws: StreamError.tooManyRedirects(RedirectPolicy.maximumRedirects)) {
+            _ = try next(302, "/far", from: "http://example.org/\(RedirectPolicy.maximumRedirects)", policy: &policy)
         }
         // A POST answered by a redirect to its own URL becomes a GET: no loop.
         #expect(try next(303, "/a", from: "http://example.org/a", method: .post)?.request.method == .get)

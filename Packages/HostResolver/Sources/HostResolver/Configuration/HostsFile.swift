@@ -43,7 +43,7 @@ public struct HostsFile: Hashable, Sendable {
         guard let name = try? HostName(text), name.address == nil else { return }
         // A block list has hundreds of thousands of names of one address, so those are not searched.
         let known = addressesByName[name.ascii] ?? []
-        guard known.count < 2 * UniqueAddresses.familyLimit, !known.contains(address) else { return }
+        guard known.count < 2 * UniqueAddresses.maximumPerFamily, !known.contains(address) else { return }
         addressesByName[name.ascii, default: []].append(address)
         namesByAddress[address, default: []].append(name.ascii)
     }

@@ -1,7 +1,7 @@
 /// Addresses without duplicates, in the order of their arrival.
 struct UniqueAddresses {
-    /// The maximum number of addresses of each family that a lookup returns: see ``WireResolver/addressLimit``.
-    static let familyLimit = 64
+    /// The maximum number of addresses of each family that a lookup returns: see ``WireResolver/maximumAddresses``.
+    static let maximumPerFamily = 64
 
     private(set) var all: [IPAddress] = []
     private var known: Set<IPAddress> = []

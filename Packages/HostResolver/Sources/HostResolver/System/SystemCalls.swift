@@ -29,7 +29,7 @@ struct SystemCalls: Sendable {
         }
     }
 
-    /// The addresses of a list, in its order and without duplicates; at most ``UniqueAddresses/familyLimit`` of each
+    /// The addresses of a list, in its order and without duplicates; at most ``UniqueAddresses/maximumPerFamily`` of each
     /// family, because an answer over TCP can hold thousands.
     static func addresses(in list: UnsafeMutablePointer<addrinfo>) -> [IPAddress] {
         var found = UniqueAddresses()
@@ -38,7 +38,7 @@ struct SystemCalls: Sendable {
         while let info = next?.pointee {
             next = info.ai_next
             let bytes = UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen))
-            guard counts[info.ai_family, default: 0] < UniqueAddresses.familyLimit,
+            guard counts[info.ai_family, default: 0] < UniqueAddresses.maximumPerFamily,
                 let address = SocketAddress(decoding: bytes)?.ipAddress, found.append(address)
             else { continue }
             counts[info.ai_family, default: 0] += 1

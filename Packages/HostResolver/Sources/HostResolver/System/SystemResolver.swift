@@ -27,7 +27,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
     public static let shared = SystemResolver()
 
     /// The maximum number of threads that call the C library.
-    static let threadLimit = 16
+    static let maximumThreads = 16
     /// The maximum number of lookups that wait for a thread. More are rejected with
     /// ``ResolverError/Code-swift.struct/busy``.
     static let maximumWaitingLookups = 4096
@@ -50,7 +50,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
 
     convenience init() {
         let threads = BlockingThreads(
-            limit: Self.threadLimit, queueLimit: Self.maximumWaitingLookups, idleTime: Self.idleTime)
+            limit: Self.maximumThreads, queueLimit: Self.maximumWaitingLookups, idleTime: Self.idleTime)
         self.init(calls: .libc, threads: threads)
     }
 

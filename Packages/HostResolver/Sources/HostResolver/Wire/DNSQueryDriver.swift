@@ -79,7 +79,7 @@ struct DNSExchange {
 
     /// The number of events in the mailbox from which on answers are dropped, as the kernel drops datagrams. Unrelated
     /// datagrams are dropped before, so forged ones cannot displace an answer.
-    static let mailboxLimit = 64
+    static let maximumWaitingEvents = 64
 
     /// The largest datagram that is received, in bytes. Queries allow servers ``DNSQueryMachine/payloadSize`` at most.
     private static let maximumDatagramSize = 4096
@@ -169,7 +169,7 @@ struct DNSExchange {
     @discardableResult
     func deliver(_ bytes: [UInt8]) -> Bool {
         guard transmission.answer(in: bytes) != nil else { return false }
-        if mailbox.count < Self.mailboxLimit { mailbox.put(.received(bytes, number: transmission.number)) }
+        if mailbox.count < Self.maximumWaitingEvents { mailbox.put(.received(bytes, number: transmission.number)) }
         return true
     }
 

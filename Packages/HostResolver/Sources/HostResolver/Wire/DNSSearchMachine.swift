@@ -109,7 +109,7 @@ struct AddressSearch: Sendable {
             let answer = try await resolver.records(
                 family == .v4 ? .a : .aaaa, of: name, until: request.deadline)
             var found = UniqueAddresses()
-            found.append(answer.records.lazy.compactMap(\.data.address), upTo: UniqueAddresses.familyLimit)
+            found.append(answer.records.lazy.compactMap(\.data.address), upTo: UniqueAddresses.maximumPerFamily)
             return .success(found.all)
         } catch {
             return .failure(error)

@@ -28,7 +28,7 @@ public final class WireResolver: Resolver, ReverseResolver {
     /// The maximum number of addresses of each family that a lookup of addresses returns.
     ///
     /// The first ones of an answer count. An answer over TCP can hold thousands, and sorting needs a system call for each.
-    @_spi(Packages) public static let addressLimit = UniqueAddresses.familyLimit
+    @_spi(Packages) public static let maximumAddresses = UniqueAddresses.maximumPerFamily
 
     let client: DNSClient
     private let fixedHosts: HostsFile?

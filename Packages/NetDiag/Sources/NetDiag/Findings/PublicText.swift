@@ -4,9 +4,9 @@
 /// All text in findings has passed through it, so callers need not sanitize findings again.
 enum PublicText {
     /// The maximum number of characters that are kept.
-    static let maxLength = 400
+    static let maximumLength = 400
 
-    /// Returns `text` on one line, cut to ``maxLength`` characters. Credentials, URL queries and tokens are replaced by `…`;
+    /// Returns `text` on one line, cut to ``maximumLength`` characters. Credentials, URL queries and tokens are replaced by `…`;
     /// control characters are escaped.
     static func of(_ text: String) -> String {
         escaped(redacted(text))
@@ -17,14 +17,14 @@ enum PublicText {
     /// Replaces control characters, and format characters, which can reverse the direction of text, by `\u{…}`.
     private static func escaped(_ text: String) -> String {
         var shown = ""
-        for scalar in text.unicodeScalars.prefix(maxLength) {
+        for scalar in text.unicodeScalars.prefix(maximumLength) {
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse:
                 shown += "\\u{\(String(scalar.value, radix: 16))}"
             default: shown.unicodeScalars.append(scalar)
             }
         }
-        return text.unicodeScalars.count > maxLength ? shown + "…" : shown
+        return text.unicodeScalars.count > maximumLength ? shown + "…" : shown
     }
 
     // MARK: Secrets

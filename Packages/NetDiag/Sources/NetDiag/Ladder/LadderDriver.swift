@@ -8,7 +8,7 @@ internal import StreamKit
 /// proxy cannot be reached or is not a proxy.
 struct LadderDriver: Sendable {
     /// The maximum number of routes to one target.
-    static let maxRoutes = 4
+    static let maximumRoutes = 4
 
     let options: NetDiagnostic.Options
     let end: ContinuousClock.Instant
@@ -23,7 +23,7 @@ struct LadderDriver: Sendable {
         if let script = first.proxyScript { return await diagnose(first, with: script) }
         let diagnosis = await run(first, knowing: facts).diagnosis
         var alternative = diagnosis
-        for route in routes.dropFirst().prefix(LadderDriver.maxRoutes - 1) {
+        for route in routes.dropFirst().prefix(LadderDriver.maximumRoutes - 1) {
             guard let cause = alternative.cause, cause.code.passesProxyBy else { break }
             alternative = await run(route).diagnosis
             if alternative.cause == nil, alternative.unchecked.isEmpty { return alternative.replacing(diagnosis) }

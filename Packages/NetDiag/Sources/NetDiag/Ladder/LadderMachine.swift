@@ -17,11 +17,11 @@ struct LadderMachine: Sendable {
     }
 
     /// The maximum number of addresses of a name that are tried.
-    static let maxAddresses = 6
+    static let maximumAddresses = 6
     /// The maximum number of name servers that are queried.
-    static let maxNameServers = 4
+    static let maximumNameServers = 4
     /// The maximum number of addresses that are tried because only another name server gives them for the name.
-    static let maxAlternatives = 2
+    static let maximumAlternatives = 2
 
     let target: DiagnosisTarget
     private let limits: LadderLimits
@@ -105,7 +105,7 @@ extension LadderMachine {
         probes += nameProbes(host)
         guard target.firstPort > 0 else { return probes }
 
-        probes += facts.destinations(of: target).prefix(LadderMachine.maxAddresses).map { .route($0) }
+        probes += facts.destinations(of: target).prefix(LadderMachine.maximumAddresses).map { .route($0) }
         if facts.connectionLoss == nil {
             for endpoint in endpoints where facts.connections[endpoint] == nil { probes.append(.connect(endpoint)) }
         }
@@ -123,7 +123,7 @@ extension LadderMachine {
 
     /// The addresses, with port, to which this machine connects.
     private var endpoints: [SocketAddress] {
-        facts.addresses(of: target).prefix(LadderMachine.maxAddresses).map { .ip($0, port: target.firstPort) }
+        facts.addresses(of: target).prefix(LadderMachine.maximumAddresses).map { .ip($0, port: target.firstPort) }
     }
 
     // MARK: Names
@@ -132,7 +132,7 @@ extension LadderMachine {
         guard target.firstLiteral == nil else { return [] }
         var probes: [Probe] = facts.lookup == nil ? [.lookup(host)] : []
         guard needsNameServers, isServed(host), let environment = facts.environment else { return probes }
-        for server in environment.nameServers.prefix(LadderMachine.maxNameServers) {
+        for server in environment.nameServers.prefix(LadderMachine.maximumNameServers) {
             probes.append(.nameServer(server, name: host, over: .udp))
             // Servers that refuse or fail are not queried again: many hosts limit the rate of errors (RFC 1812 §4.3.2.8).
             switch facts.nameServers[server] {
@@ -179,14 +179,14 @@ extension LadderMachine {
     }
 
     private func pings(of gateways: [IPAddress]) -> [Probe] {
-        gateways.prefix(LadderMachine.maxNameServers).map { .ping($0) }
+        gateways.prefix(LadderMachine.maximumNameServers).map { .ping($0) }
     }
 
     /// Reads the neighbour table once the pings have ended, because they make the kernel resolve its neighbours.
     private var neighborsAfterPings: [Probe] {
-        let areRoutesKnown = facts.destinations(of: target).prefix(LadderMachine.maxAddresses)
+        let areRoutesKnown = facts.destinations(of: target).prefix(LadderMachine.maximumAddresses)
             .allSatisfy { facts.routes[$0] != nil }
-        let isPinged = gateways.prefix(LadderMachine.maxNameServers).allSatisfy { facts.pings[$0] != nil }
+        let isPinged = gateways.prefix(LadderMachine.maximumNameServers).allSatisfy { facts.pings[$0] != nil }
         return facts.environment != nil && areRoutesKnown && isPinged ? [.neighbors] : []
     }
 
@@ -236,7 +236,7 @@ extension LadderMachine {
             probes.append(.plainPage(address))
         }
         if isNameSuspect(now) {
-            probes += facts.otherAddresses(of: target).prefix(LadderMachine.maxAlternatives).map {
+            probes += facts.otherAddresses(of: target).prefix(LadderMachine.maximumAlternatives).map {
                 .alternative(.ip($0, port: target.firstPort))
             }
         }
@@ -430,8 +430,8 @@ extension LadderMachine {
             measured[rung, default: RungMeasurement()].address = address
         }
         if case .success(let found)? = facts.lookup {
-            let shown = found.prefix(RungMeasurement.addressLimit).map(\.description).joined(separator: ", ")
-            set(found.count > RungMeasurement.addressLimit ? shown + ", …" : shown, for: .name)
+            let shown = found.prefix(RungMeasurement.maximumAddresses).map(\.description).joined(separator: ", ")
+            set(found.count > RungMeasurement.maximumAddresses ? shown + ", …" : shown, for: .name)
         }
         let first = facts.connected.map(\.description).min() ?? facts.connections.keys.map(\.description).min()
         set(first, for: target.proxy == nil ? .connection : .proxy)

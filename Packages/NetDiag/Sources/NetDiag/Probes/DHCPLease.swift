@@ -8,7 +8,7 @@ struct DHCPLease: Sendable, Hashable {
     /// The folder of dhclient's lease files.
     static let folder = "/var/lib/dhcp"
     /// The maximum number of bytes read from the end of a file, where the newest leases are.
-    static let maxBytes = 64 * 1024
+    static let maximumBytes = 64 * 1024
 
     var interface: String
     var address: IPAddress
@@ -69,7 +69,7 @@ struct DHCPLease: Sendable, Hashable {
         guard descriptor >= 0 else { return "" }
         defer { close(descriptor) }
         let size = lseek(descriptor, 0, SEEK_END)
-        var bytes = [UInt8](repeating: 0, count: maxBytes)
+        var bytes = [UInt8](repeating: 0, count: maximumBytes)
         let count = pread(descriptor, &bytes, bytes.count, max(0, size - bytes.count))
         return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     }

@@ -5,9 +5,9 @@ internal import Glibc
 /// cookies, of whose answer only the head is read. Redirects are followed within the same origin only, to detect loops.
 struct Exchange: Sendable {
     /// The maximum number of redirects within the origin.
-    static let maxRedirects = 10
+    static let maximumRedirects = 10
     /// The maximum number of bytes of an FTP greeting.
-    static let maxGreetingLength = 4096
+    static let maximumGreetingLength = 4096
 
     /// Ends an exchange early, with its outcome.
     struct EarlyEnd: Error {
@@ -27,7 +27,7 @@ struct Exchange: Sendable {
         guard case .http(var path, let isWhole) = target.service else { return await perform(address, nil) }
         var seen: Set<String> = [path]
         var wantsCookie = false
-        for _ in 0..<Exchange.maxRedirects {
+        for _ in 0..<Exchange.maximumRedirects {
             var outcome = await perform(address, path)
             if mayExpectTLS(outcome), await tryTLS(at: address) { outcome = .expectsTLS }
             guard case .answered(let answer) = outcome, isWhole, [301, 302, 303, 307, 308].contains(answer.status),
@@ -254,7 +254,7 @@ struct Exchange: Sendable {
             if final.status == .switchingProtocols { return .wrongProtocol }
             rest = parser.surplus
             var answer = ExchangeAnswer(final)
-            if let limit = target.bodyLimit, answer.status == 200 {
+            if let limit = target.maximumBodyLength, answer.status == 200 {
                 answer.body = try await body(of: final, upTo: limit, from: input, after: rest, until: end)
             }
             return .answered(answer)
@@ -281,7 +281,7 @@ struct Exchange: Sendable {
         var buffer = [UInt8](repeating: 0, count: 512)
         let end = min(deadline, .now + options.responseTimeout)
         do throws(StreamError) {
-            while bytes.count < Exchange.maxGreetingLength {
+            while bytes.count < Exchange.maximumGreetingLength {
                 if bytes.count >= 4 {
                     let digits = bytes[..<3].compactMap { (0x30...0x39).contains($0) ? Int($0 - 0x30) : nil }
                     let isReply = digits.count == 3 && [0x20, 0x2D].contains(bytes[3]) && (1...5).contains(digits[0])

@@ -57,7 +57,7 @@ struct ExchangeAnswer: Sendable, Hashable {
     var setsCookie = false
     /// The value of the `Retry-After` field: seconds or a date.
     var retryAfter: String?
-    /// The body, if the target has a ``DiagnosisTarget/bodyLimit``.
+    /// The body, if the target has a ``DiagnosisTarget/maximumBodyLength``.
     var body: [UInt8] = []
 
     init(status: Int, location: String? = nil, schemes: [String] = [], time: Int64? = nil, setsCookie: Bool = false) {

@@ -3,7 +3,7 @@ internal import Glibc
 /// Probes of the path to an address that need no privileges: pings, the routers on the path, and packet sizes.
 enum PathProbes {
     /// The maximum number of routers to trace.
-    static let maxHops = 12
+    static let maximumHops = 12
     /// The first port of traceroute(8): an unused range.
     static let firstPort: UInt16 = 33434
 
@@ -23,7 +23,7 @@ enum PathProbes {
     /// Traces the path: sends datagrams with all hop limits at the same time.
     static func path(to address: IPAddress, until deadline: ContinuousClock.Instant) async -> PathOutcome {
         await withTaskGroup(of: (Int, Result<ProbeSocket.Reaction?, ProbeSocket.Failure>).self) { group in
-            for hops in 1...maxHops {
+            for hops in 1...maximumHops {
                 group.addTask { (hops, await datagram(to: address, hopLimit: hops, until: deadline)) }
             }
             var found: [Int: ProbeSocket.Reaction] = [:]
@@ -80,7 +80,7 @@ enum PathProbes {
             for size in [full] + smaller { send(.echo, size) }
             let least = smaller.last ?? full
             for (number, size) in [full, max(least, 1280), least].enumerated() {
-                send(.datagram(port: firstPort + UInt16(PathProbes.maxHops + 1 + number)), size)
+                send(.datagram(port: firstPort + UInt16(PathProbes.maximumHops + 1 + number)), size)
             }
             for await (size, reaction) in group {
                 sizes.receive(reaction, size: size)

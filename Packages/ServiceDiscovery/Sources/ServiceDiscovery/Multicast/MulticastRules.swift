@@ -31,7 +31,7 @@ enum MulticastRules {
     /// §8.2: how long the host that lost a tie-break waits.
     static let tieBreakDelay: Duration = .seconds(1)
     /// §8.1: after this many conflicts in this window, probing pauses.
-    static let conflictLimit = 15
+    static let maximumConflicts = 15
     static let conflictWindow: Duration = .seconds(10)
     static let conflictPause: Duration = .seconds(5)
     /// §8.3: the number of announcements. At least two are required; the intervals begin at one second and double.
@@ -59,7 +59,7 @@ enum MulticastRules {
     static let verificationInterval: Duration = .seconds(2)
     /// §10.5: the number of unanswered queries of other hosts, over at least ``verificationTime``, that starts a
     /// verification.
-    static let unansweredLimit = 2
+    static let maximumUnanswered = 2
 }
 
 /// The type of the current time and of deadlines, which drivers pass to machines.
@@ -131,15 +131,15 @@ struct Budget {
 
 /// The recent conflicts of one name, counted as RFC 6762 §8.1 requires.
 ///
-/// Stores at most ``MulticastRules/conflictLimit`` times, however many conflicts are forged.
+/// Stores at most ``MulticastRules/maximumConflicts`` times, however many conflicts are forged.
 struct RecentConflicts {
     private(set) var times: [DiscoveryTime] = []
 
     /// Records a conflict. Returns whether there were so many that the next probe must wait.
     mutating func note(_ now: DiscoveryTime) -> Bool {
         let recent = times.filter { now - $0 < MulticastRules.conflictWindow } + [now]
-        times = recent.suffix(MulticastRules.conflictLimit)
-        return times.count >= MulticastRules.conflictLimit
+        times = recent.suffix(MulticastRules.maximumConflicts)
+        return times.count >= MulticastRules.maximumConflicts
     }
 }
 

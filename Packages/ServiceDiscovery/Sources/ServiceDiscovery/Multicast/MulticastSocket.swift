@@ -173,7 +173,7 @@ struct Transmission: Hashable, Sendable {
 /// bytes from another program on this machine are not an echo.
 struct EchoFilter {
     /// The most packets that are remembered.
-    static let limit = 512
+    static let maximumPackets = 512
     static let memory: Duration = .seconds(2)
 
     private struct Sent {
@@ -187,7 +187,7 @@ struct EchoFilter {
 
     mutating func noteSent(_ bytes: [UInt8], now: DiscoveryTime) {
         sent.removeAll { $0.until <= now || !($0.v4 || $0.v6) }
-        if sent.count == Self.limit { sent.removeFirst() }
+        if sent.count == Self.maximumPackets { sent.removeFirst() }
         sent.append(Sent(bytes: bytes, v4: true, v6: true, until: now + Self.memory))
     }
 

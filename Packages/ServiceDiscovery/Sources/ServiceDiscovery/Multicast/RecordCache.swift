@@ -266,7 +266,7 @@ struct RecordCache {
             let first = entry.firstUnanswered ?? now
             entry.firstUnanswered = first
             entry.unanswered += 1
-            if entry.unanswered >= MulticastRules.unansweredLimit, now - first >= MulticastRules.verificationTime {
+            if entry.unanswered >= MulticastRules.maximumUnanswered, now - first >= MulticastRules.verificationTime {
                 (entry.unanswered, entry.firstUnanswered) = (0, nil)
                 unconfirmed.append(entry.record)
             }

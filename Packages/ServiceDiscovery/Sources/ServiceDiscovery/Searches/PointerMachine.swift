@@ -125,12 +125,12 @@ struct PointerMachine<Value: Hashable & Sendable>: SearchMachine {
 /// The names that a search has skipped, in the order of arrival.
 private struct SkippedNames {
     /// Whatever other hosts send, no more names are kept.
-    static let limit = 16
+    static let maximumNames = 16
 
     private(set) var all: [DNSName] = []
 
     mutating func append(_ name: DNSName) {
-        if all.count < Self.limit, !all.contains(name) { all.append(name) }
+        if all.count < Self.maximumNames, !all.contains(name) { all.append(name) }
     }
 }
 

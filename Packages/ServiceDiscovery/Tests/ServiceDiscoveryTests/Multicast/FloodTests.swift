@@ -431,7 +431,7 @@ import Testing
             try network.inject(.response(taken), to: 0, from: "10.0.0.66")
             network.run(for: .milliseconds(1))
         }
-        #expect(network.take().count <= MulticastRules.conflictLimit * services)
+        #expect(network.take().count <= MulticastRules.maximumConflicts * services)
         // Afterwards, the services are at the host's last name.
         network.run(for: .seconds(20))
         let host = network.hosts[0]
@@ -448,9 +448,9 @@ import Testing
         var conflicts = RecentConflicts()
         let now = DiscoveryTime.now
         let answers = (0..<1000).map { _ in conflicts.note(now) }
-        #expect(conflicts.times.count == MulticastRules.conflictLimit)
-        #expect(answers.firstIndex(of: true) == MulticastRules.conflictLimit - 1)
-        #expect(answers.count { !$0 } == MulticastRules.conflictLimit - 1)
+        #expect(conflicts.times.count == MulticastRules.maximumConflicts)
+        #expect(answers.firstIndex(of: true) == MulticastRules.maximumConflicts - 1)
+        #expect(answers.count { !$0 } == MulticastRules.maximumConflicts - 1)
         let isFrequent = conflicts.note(now + MulticastRules.conflictWindow)
         #expect(!isFrequent && conflicts.times.count == 1)
     }

@@ -74,7 +74,7 @@ import Testing
     @Test("a proxy that refuses only the connection gets further ones, up to a limit")
     func repeats() {
         var machine = machine(ProxyRoute(socks("a")), .direct)
-        for _ in 0...ProxyRouteMachine.mostRepeats {
+        for _ in 0...ProxyRouteMachine.maximumRepeats {
             #expect(next(&machine) == "go SOCKS5 a:1080, ask for www.test")
             machine.failed(Self.refused, at: 0, .connection)
         }

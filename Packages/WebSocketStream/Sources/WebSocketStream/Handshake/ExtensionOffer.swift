@@ -9,7 +9,7 @@ struct ExtensionOffer: Equatable {
     }
 
     /// The most elements and parameters that are read.
-    private static let countLimit = 64
+    private static let maximumCount = 64
 
     /// Parses the values of the field. Returns nil for values that violate the grammar.
     static func parse(_ values: [String]) -> [ExtensionOffer]? {
@@ -21,7 +21,7 @@ struct ExtensionOffer: Equatable {
                 // An empty element of a list is permitted (RFC 9110 §5.6.1).
                 if scanner.take(",") { continue }
                 if scanner.isAtEnd { break }
-                guard let offer = scanner.offer(limit: countLimit), offers.count < countLimit else { return nil }
+                guard let offer = scanner.offer(limit: maximumCount), offers.count < maximumCount else { return nil }
                 offers.append(offer)
                 scanner.skipSpace()
                 if scanner.isAtEnd { break }

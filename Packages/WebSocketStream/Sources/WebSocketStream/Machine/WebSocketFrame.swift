@@ -15,10 +15,10 @@ struct WebSocketFrame: Equatable {
     }
 
     /// The longest header: two bytes, eight of length, four of the masking key.
-    static let longestHeader = 14
+    static let maximumHeaderLength = 14
 
     /// The longest payload of a control frame (RFC 6455 §5.5).
-    static let longestControlPayload = 125
+    static let maximumControlPayloadLength = 125
 
     var opcode: Opcode
     /// Whether it is the last frame of its message.
@@ -56,7 +56,7 @@ struct WebSocketFrame: Equatable {
             throw .protocolError(isMasked ? "a client's frame is not masked" : "a server's frame is masked")
         }
         let short = Int(second & 0x7F)
-        if opcode.isControl, short > longestControlPayload { throw .protocolError("a control frame is too long") }
+        if opcode.isControl, short > maximumControlPayloadLength { throw .protocolError("a control frame is too long") }
         guard let (length, end) = try payloadLength(short, in: bytes) else { return nil }
         guard length <= UInt64(max(0, limit)) else { throw .tooLong("a frame of \(length) bytes", limit: limit) }
         var frame = WebSocketFrame(
@@ -91,7 +91,7 @@ struct WebSocketFrame: Equatable {
 
     /// Appends a frame with this header and a payload, masked if the header has a key.
     func write(_ payload: [UInt8], into output: inout [UInt8]) {
-        output.reserveCapacity(output.count + WebSocketFrame.longestHeader + payload.count)
+        output.reserveCapacity(output.count + WebSocketFrame.maximumHeaderLength + payload.count)
         output.append((isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode.rawValue)
         let maskBit: UInt8 = mask == nil ? 0 : 0x80
         switch payload.count {

@@ -67,7 +67,7 @@ public struct WebSocketMachine: Sendable {
     }
 
     /// The most bytes of answers to pings that wait to be sent. Beyond it, only the most recent ping is answered (RFC 6455 §5.5.3).
-    static let answersLimit = 16 * 1024
+    static let maximumAnswersLength = 16 * 1024
 
     /// The state of the connection.
     public private(set) var state = State.open
@@ -314,7 +314,7 @@ extension WebSocketMachine {
     }
 
     private mutating func sendControl(_ opcode: WebSocketFrame.Opcode, _ payload: [UInt8]) throws(WebSocketError) {
-        guard payload.count <= WebSocketFrame.longestControlPayload else {
+        guard payload.count <= WebSocketFrame.maximumControlPayloadLength else {
             throw .invalidArgument("The payload of a control frame has at most 125 bytes.")
         }
         guard state == .open else { throw .closed }
@@ -330,7 +330,7 @@ extension WebSocketMachine {
         guard closure.code.isSendable || closure.code == .noStatusReceived else {
             throw .invalidArgument("The close code \(closure.code) must not be sent.")
         }
-        guard closure.reason.utf8.count <= WebSocketClosure.longestReason else {
+        guard closure.reason.utf8.count <= WebSocketClosure.maximumReasonLength else {
             throw .invalidArgument("The reason of a Close frame has at most 123 bytes.")
         }
         guard closure.code != .noStatusReceived || closure.reason.isEmpty else {
@@ -352,7 +352,7 @@ extension WebSocketMachine {
     }
 
     private mutating func answer(_ payload: [UInt8]) {
-        if lateAnswer != nil || output.count + payload.count > WebSocketMachine.answersLimit {
+        if lateAnswer != nil || output.count + payload.count > WebSocketMachine.maximumAnswersLength {
             lateAnswer = payload
         } else {
             write(.pong, payload)

@@ -127,7 +127,7 @@ public struct WebSocketClosure: Hashable, Sendable {
     }
 
     /// The longest reason in bytes.
-    static let longestReason = WebSocketFrame.longestControlPayload - 2
+    static let maximumReasonLength = WebSocketFrame.maximumControlPayloadLength - 2
 
     /// Parses the payload of a Close frame (RFC 6455 §5.5.1).
     init(payload: [UInt8]) throws(WebSocketError) {

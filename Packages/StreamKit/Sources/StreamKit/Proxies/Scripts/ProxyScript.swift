@@ -18,7 +18,7 @@ internal import HostResolver
 /// and an engine cannot be stopped. The helper is this program's own file, executed anew and taken over before `main`:
 /// no other file need be installed, and the helper contains nothing of this program's memory. Its environment has at
 /// most `TZ` and `LD_LIBRARY_PATH`, apart from constant settings of the engine. Its only descriptor is a socket to this process. It can
-/// neither open another one nor start a process: seccomp(2) ends it if it tries. Its limits are ``timeout`` and ``memoryLimit``. This
+/// neither open another one nor start a process: seccomp(2) ends it if it tries. Its limits are ``timeout`` and ``maximumMemory``. This
 /// process looks up the names that the script asks for, as with `dnsResolve`, at most 64 in one run. A script also learns this
 /// machine's name and address.
 ///
@@ -34,7 +34,7 @@ public struct ProxyScript: Sendable, Hashable {
     package static let maximumAnswerLength = 16 * 1024
 
     /// The maximum memory of a script, in addition to the initial memory of its process, in bytes: 64 MiB.
-    public static let memoryLimit = 64 << 20
+    public static let maximumMemory = 64 << 20
 
     /// The maximum number of names that one run of a script may look up: 64.
     package static let maximumNames = 64

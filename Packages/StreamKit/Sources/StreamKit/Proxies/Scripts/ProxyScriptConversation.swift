@@ -111,7 +111,7 @@ extension UInt8 {
 /// for `https`, `ftps` and other schemes no path either, only host and port.
 struct ProxyScriptQuestion: Equatable {
     /// A longer URL is sent without path and query.
-    static let longestURL = 2048
+    static let maximumURLLength = 2048
 
     let url: String
     let host: String
@@ -142,7 +142,7 @@ struct ProxyScriptQuestion: Equatable {
             full += "/"
         }
         self.host = host
-        self.url = full.utf8.count <= Self.longestURL ? full : "\(scheme)://\(authority)/"
+        self.url = full.utf8.count <= Self.maximumURLLength ? full : "\(scheme)://\(authority)/"
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {
@@ -185,7 +185,7 @@ struct ProxyScriptQuestion: Equatable {
 /// An answer with only such entries is an error, where browsers connect directly.
 struct ProxyScriptAnswer {
     /// The maximum number of entries.
-    static let mostEntries = 64
+    static let maximumEntries = 64
 
     let choices: [ProxyChoice]
 
@@ -194,8 +194,8 @@ struct ProxyScriptAnswer {
         var unknown: String?
         var isEmpty = true
         for (index, part) in text.unicodeScalars.split(separator: ";").enumerated() {
-            guard index < ProxyScriptAnswer.mostEntries else {
-                throw .script(.scriptAnswerTooMany(ProxyScriptAnswer.mostEntries))
+            guard index < ProxyScriptAnswer.maximumEntries else {
+                throw .script(.scriptAnswerTooMany(ProxyScriptAnswer.maximumEntries))
             }
             let words = part.split { $0 == " " || ("\t"..."\r").contains($0) }.map { Substring($0) }
             guard let kind = words.first else { continue }

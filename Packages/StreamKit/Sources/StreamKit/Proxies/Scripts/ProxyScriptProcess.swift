@@ -28,7 +28,7 @@ final class ProxyScriptProcess: Sendable {
         let seconds = UInt32(clamping: max(1, limit.components.seconds + (limit.components.attoseconds > 0 ? 1 : 0)))
         var process: Int32 = 0
         let descriptor = netkit_pac_start(
-            min(seconds, 86_400), UInt(ProxyScript.memoryLimit), engines.letters, &process)
+            min(seconds, 86_400), UInt(ProxyScript.maximumMemory), engines.letters, &process)
         guard descriptor >= 0 else {
             if let reason = netkit_pac_missing() {
                 throw .script(.scriptsRefused(String(cString: reason)), reason: .scriptNotRunnable)

@@ -131,7 +131,8 @@ struct ProxyScriptQuestionTests {
     }
 
     @Test func long() throws {
-        let url = try #require(URL(string: "http://h/" + String(repeating: "a", count: ProxyScriptQuestion.longestURL)))
+        let url = try #require(
+            URL(string: "http://h/" + String(repeating: "a", count: ProxyScriptQuestion.maximumURLLength)))
         #expect(ProxyScriptQuestion(url)?.url == "http://h/")
     }
 }
@@ -166,7 +167,7 @@ struct ProxyScriptAnswerTests {
     }
 
     @Test func bounded() {
-        let most = ProxyScriptAnswer.mostEntries
+        let most = ProxyScriptAnswer.maximumEntries
         let entries = (1...most + 1).map { "PROXY a:\($0)" }
         #expect((try? ProxyScriptAnswer(entries.dropLast().joined(separator: ";")).choices.count) == most)
         let error = #expect(throws: StreamError.self) { try ProxyScriptAnswer(entries.joined(separator: ";")) }

@@ -19,7 +19,7 @@ import Testing
             if let call {
                 socket = netkit_pac_start_calling(call.number, call.arguments, letters, &process)
             } else {
-                socket = netkit_pac_start(10, UInt(ProxyScript.memoryLimit), letters, &process)
+                socket = netkit_pac_start(10, UInt(ProxyScript.maximumMemory), letters, &process)
             }
             self.process = process
             let ready = ProxyScriptConversation.frame("R", Array(engine.name.utf8))
@@ -119,7 +119,7 @@ import Testing
         let writable = (try #require(memory("VmData")) + (try #require(memory("VmStk")))) * 1024
         let mostWritable = limit("Max data size").flatMap { Int($0[0]) }
         let spare = try #require(mostWritable) - writable
-        #expect(spare <= ProxyScript.memoryLimit && spare > ProxyScript.memoryLimit / 2)
+        #expect(spare <= ProxyScript.maximumMemory && spare > ProxyScript.maximumMemory / 2)
         #expect(status.contains(["NoNewPrivs:", "1"]) && status.contains(["Seccomp:", "2"]))
         close(helper.socket)
         _ = netkit_pac_end(helper.process)
