@@ -167,7 +167,7 @@ import Testing
         let alone = try Exchange.authentication("Script", policy: policy(ScriptedScheme.method()))
         try alone.apply(to: &request, nil)
         #expect(try alone.update(with: Exchange.challenge("Script"), to: request) == .failed)
-        #expect(alone.error?.code == .exchangeRefused)
+        #expect(alone.error?.code == .loginRefused)
     }
 
     /// A server that keeps sending challenges reaches the limit.

@@ -708,8 +708,8 @@ import Testing
     @Test func forgedDatagramsDoNotDisplaceTheAnswer() throws {
         let rig = Rig()
         let sent = try #require(rig.sent())
-        let mailbox = DNSExchange.makeMailbox()
-        let exchange = DNSExchange(transmission: sent, mailbox: mailbox)
+        let mailbox = TransmissionDriver.makeMailbox()
+        let driver = TransmissionDriver(transmission: sent, mailbox: mailbox)
         let genuine = Self.reply(to: sent) { _ in }
         let other = DNSQuestion(DNSName("evil.example.org")!, .a)
         let forged = [
@@ -717,10 +717,10 @@ import Testing
             Self.reply(to: sent) { $0.questions = [other] }, Self.reply(to: sent) { $0.questions = [] },
             Self.reply(to: sent) { $0.questions.append(other) }, Array(genuine.prefix(11)), [],
         ]
-        for _ in 0...DNSExchange.maximumWaitingEvents {
-            for bytes in forged { #expect(!exchange.deliver(bytes)) }
+        for _ in 0...TransmissionDriver.maximumWaitingEvents {
+            for bytes in forged { #expect(!driver.deliver(bytes)) }
         }
-        #expect(exchange.deliver(genuine))
+        #expect(driver.deliver(genuine))
         let events = mailbox.takeAll()
         try #require(events.count == 1)
         guard case .received(genuine, number: sent.number) = events[0] else {
@@ -732,12 +732,12 @@ import Testing
     /// A server that repeats its answer fills the mailbox, which still accepts the failure of a transmission.
     @Test func failuresReachAFullMailbox() throws {
         let sent = try #require(Rig().sent())
-        let exchange = DNSExchange(transmission: sent, mailbox: DNSExchange.makeMailbox())
+        let driver = TransmissionDriver(transmission: sent, mailbox: TransmissionDriver.makeMailbox())
         let genuine = Self.reply(to: sent) { _ in }
-        for _ in 0..<2 * DNSExchange.maximumWaitingEvents { #expect(exchange.deliver(genuine)) }
-        exchange.fail(.unreachable)
-        let events = exchange.mailbox.takeAll()
-        #expect(events.count == DNSExchange.maximumWaitingEvents + 1)
+        for _ in 0..<2 * TransmissionDriver.maximumWaitingEvents { #expect(driver.deliver(genuine)) }
+        driver.fail(.unreachable)
+        let events = driver.mailbox.takeAll()
+        #expect(events.count == TransmissionDriver.maximumWaitingEvents + 1)
         guard case .failed(.unreachable, number: sent.number) = events.last else {
             Issue.record("\(events)")
             return
@@ -753,9 +753,9 @@ import Testing
         ] as [(Wake, [String])])
     func aFailedWaitEndsTheTransmission(_ wake: Wake, _ expected: [String]) throws {
         let sent = try #require(Rig().sent())
-        let exchange = DNSExchange(transmission: sent, mailbox: DNSExchange.makeMailbox())
-        #expect(!exchange.heed(wake))
-        let events = exchange.mailbox.takeAll().map { event in
+        let driver = TransmissionDriver(transmission: sent, mailbox: TransmissionDriver.makeMailbox())
+        #expect(!driver.heed(wake))
+        let events = driver.mailbox.takeAll().map { event in
             switch event {
             case .received: "received"
             case .failed(let result, _): result.rawValue

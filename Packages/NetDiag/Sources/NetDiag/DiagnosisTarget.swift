@@ -184,7 +184,7 @@ extension DiagnosisTarget {
     }
 
     /// Whether there is something to send or read once connected.
-    var hasExchange: Bool { isSecure || proxy != nil || service != .bytes }
+    var hasServiceProbe: Bool { isSecure || proxy != nil || service != .bytes }
 
     /// The value of the `Host` field (RFC 9110 §7.2).
     var authority: String {

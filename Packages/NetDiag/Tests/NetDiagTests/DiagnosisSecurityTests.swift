@@ -34,12 +34,12 @@ import Testing
         var options = NetDiagnostic.Options.patient
         options.tls.identity = try TestIdentity.make()
         let target = try DiagnosisTarget(#require(URL(string: "https://www.example.test/")))
-        var exchange = Exchange(target: target, options: options, deadline: .now)
-        #expect(exchange.tls(with: .target) == options.tls)
-        #expect(exchange.tls(with: .proxy).identity == nil)
-        exchange.isInspecting = true
-        for peer in [Exchange.Peer.target, .proxy] {
-            let tls = exchange.tls(with: peer)
+        var probe = ServiceProbe(target: target, options: options, deadline: .now)
+        #expect(probe.tls(with: .target) == options.tls)
+        #expect(probe.tls(with: .proxy).identity == nil)
+        probe.isInspecting = true
+        for peer in [ServiceProbe.Peer.target, .proxy] {
+            let tls = probe.tls(with: peer)
             #expect(tls.identity == nil && tls.verification == .insecureNone)
         }
     }
@@ -48,9 +48,9 @@ import Testing
         var options = NetDiagnostic.Options.patient
         options.tls.applicationProtocols = ["h2", "http/1.1"]
         let target = try DiagnosisTarget(#require(URL(string: "https://www.example.test/")))
-        let exchange = Exchange(target: target, options: options, deadline: .now)
-        for peer in [Exchange.Peer.target, .proxy] {
-            #expect(exchange.tls(with: peer).applicationProtocols == ["http/1.1"])
+        let probe = ServiceProbe(target: target, options: options, deadline: .now)
+        for peer in [ServiceProbe.Peer.target, .proxy] {
+            #expect(probe.tls(with: peer).applicationProtocols == ["http/1.1"])
         }
     }
 
@@ -89,8 +89,8 @@ import Testing
         let proxy = try AnsweringServer("HTTP/1.1 403 No\r\n\r\n")
         var target = DiagnosisTarget(host: host, port: 443, isSecure: true, service: .bytes)
         target.proxy = ProxyServer(.http, host: "127.0.0.1", port: proxy.port)
-        let exchange = Exchange(target: target, options: .patient, deadline: .now + .seconds(300))
-        let outcome = await exchange.run(at: .ip(.v4(.loopback), port: proxy.port))
+        let probe = ServiceProbe(target: target, options: .patient, deadline: .now + .seconds(300))
+        let outcome = await probe.run(at: .ip(.v4(.loopback), port: proxy.port))
         let request = authority.map {
             "CONNECT \($0) HTTP/1.1\r\nHost: \($0)\r\nUser-Agent: NetKit-diagnosis\r\n\r\n"
         }
@@ -126,14 +126,14 @@ import Testing
         let circle = try AnsweringServer("HTTP/1.1 302 Go\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
         #expect(try await diagnose("http://127.0.0.1:\(circle.port)/").cause?.code == .redirectLoop)
         #expect(circle.requests.count == 1)
-        #expect(Exchange.path(of: "/a#b", within: .plainPage) == "/a")
-        #expect(Exchange.path(of: "http://www.example.org:80/x?y", within: .plainPage) == "/x?y")
-        #expect(Exchange.path(of: "HTTP://WWW.EXAMPLE.ORG", within: .plainPage) == "/")
+        #expect(ServiceProbe.path(of: "/a#b", within: .plainPage) == "/a")
+        #expect(ServiceProbe.path(of: "http://www.example.org:80/x?y", within: .plainPage) == "/x?y")
+        #expect(ServiceProbe.path(of: "HTTP://WWW.EXAMPLE.ORG", within: .plainPage) == "/")
         for other in [
             "//evil.example/", "https://www.example.org/", "http://www.example.org.evil/",
             "http://www.example.org@evil/",
         ] {
-            #expect(Exchange.path(of: other, within: .plainPage) == nil)
+            #expect(ServiceProbe.path(of: other, within: .plainPage) == nil)
         }
     }
 

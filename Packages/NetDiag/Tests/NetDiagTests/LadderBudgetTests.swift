@@ -42,7 +42,7 @@ import Testing
             $0.answers = [World.server: .silent, World.otherServer: .silent]
             $0.lookup = .failure(World.temporary)
             $0.connection = World.timedOut
-            $0.exchange = .unanswered(World.timedOut)
+            $0.service = .unanswered(World.timedOut)
         }
         let limits = LadderLimits()
         let run = world.run(limits: limits)
@@ -64,7 +64,7 @@ import Testing
         #expect(run.time < LadderLimits().connection + .milliseconds(200))
         #expect(run.probes.contains(.path(World.host)))
         let narrow = World.changed {
-            $0.exchange = .tlsFailed(World.timedOut)
+            $0.service = .tlsFailed(World.timedOut)
             $0.sizes = PacketSizes(full: 1500, answered: [1280])
         }
         #expect(narrow.run().diagnosis.cause?.code == .packetsTooLarge)

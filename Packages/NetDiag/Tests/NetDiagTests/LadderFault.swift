@@ -17,7 +17,7 @@ struct LadderFault: Sendable, CustomStringConvertible {
     }
 
     /// All faults.
-    static let all: [LadderFault] = lower + names + proxies + connections + exchanges
+    static let all: [LadderFault] = lower + names + proxies + connections + services
 
     private static func cutOff(_ world: inout World) {
         world.environment.network.defaultRoutes = []
@@ -144,7 +144,7 @@ struct LadderFault: Sendable, CustomStringConvertible {
             $0.lookup = .success([wrong])
             $0.answers = [World.server: .addresses([wrong]), World.otherServer: .addresses([World.host])]
             $0.connections = [wrong: World.refused]
-            $0.exchanges = [World.host: $0.exchange]
+            $0.services = [World.host: $0.service]
         },
         LadderFault(.nameInvented, .plainPage) {
             $0.nonexistentNameAnswers = [World.server: .addresses([World.host])]
@@ -170,21 +170,21 @@ struct LadderFault: Sendable, CustomStringConvertible {
             $0.answers = [World.server: .noSuchName]
         },
         LadderFault(.proxyUnreachable, .page.proxied()) { $0.connection = World.refused },
-        LadderFault(.proxyWrong, .page.proxied()) { $0.exchange = .proxyRefused(status: 405) },
-        LadderFault(.proxyWrong, .plainPage.proxied()) { $0.exchange = .wrongProtocol },
-        LadderFault(.proxyWrong, .page.proxied(.socks5h)) { $0.exchange = .proxyFailed(World.socks(.badState)) },
-        LadderFault(.proxyCredentialsWanted, .page.proxied()) { $0.exchange = .proxyRefused(status: 407) },
+        LadderFault(.proxyWrong, .page.proxied()) { $0.service = .proxyRefused(status: 405) },
+        LadderFault(.proxyWrong, .plainPage.proxied()) { $0.service = .wrongProtocol },
+        LadderFault(.proxyWrong, .page.proxied(.socks5h)) { $0.service = .proxyFailed(World.socks(.badState)) },
+        LadderFault(.proxyCredentialsWanted, .page.proxied()) { $0.service = .proxyRefused(status: 407) },
         LadderFault(.proxyCredentialsWanted, .plainPage.proxied()) {
-            $0.exchange = .answered(ExchangeAnswer(status: 407))
+            $0.service = .answered(ServiceAnswer(status: 407))
         },
         LadderFault(.proxyCredentialsWanted, .page.proxied(.socks5h)) {
-            $0.exchange = .proxyFailed(World.socks(.noAcceptableMethod))
+            $0.service = .proxyFailed(World.socks(.noAcceptableMethod))
         },
-        LadderFault(.proxyForbids, .page.proxied()) { $0.exchange = .proxyRefused(status: 403) },
-        LadderFault(.proxyForbids, .page.proxied(.socks5h)) { $0.exchange = .proxyFailed(World.socks(.notAllowed)) },
-        LadderFault(.proxyFails, .page.proxied()) { $0.exchange = .proxyRefused(status: 502) },
-        LadderFault(.proxyFails, .plainPage.proxied()) { $0.exchange = .answered(ExchangeAnswer(status: 504)) },
-        LadderFault(.proxyFails, .page.proxied(.socks5h)) { $0.exchange = .proxyFailed(World.socks(.hostUnreachable)) },
+        LadderFault(.proxyForbids, .page.proxied()) { $0.service = .proxyRefused(status: 403) },
+        LadderFault(.proxyForbids, .page.proxied(.socks5h)) { $0.service = .proxyFailed(World.socks(.notAllowed)) },
+        LadderFault(.proxyFails, .page.proxied()) { $0.service = .proxyRefused(status: 502) },
+        LadderFault(.proxyFails, .plainPage.proxied()) { $0.service = .answered(ServiceAnswer(status: 504)) },
+        LadderFault(.proxyFails, .page.proxied(.socks5h)) { $0.service = .proxyFailed(World.socks(.hostUnreachable)) },
     ]
 
     private static let connections: [LadderFault] = [
@@ -206,60 +206,60 @@ struct LadderFault: Sendable, CustomStringConvertible {
         LadderFault(.connectionBroken) { $0.connection = StreamError(posix: ECONNRESET) },
         LadderFault(.connectionFailed) { $0.connection = StreamError(posix: EADDRNOTAVAIL) },
         LadderFault(.packetsTooLarge) {
-            $0.exchange = .tlsFailed(World.timedOut)
+            $0.service = .tlsFailed(World.timedOut)
             $0.sizes = PacketSizes(full: 1500, answered: [576, 1280])
         },
     ]
 
     private static let now: Int64 = 1_800_000_000
 
-    private static let exchanges: [LadderFault] = [
+    private static let services: [LadderFault] = [
         LadderFault(.clockWrong) {
-            $0.exchange = .tlsFailed(World.tls(.certificateNotYetValid))
+            $0.service = .tlsFailed(World.tls(.certificateNotYetValid))
             $0.inspection = Inspection(
                 issuer: "CN=Root", validity: (now - 9)...(now + 9), serverTime: now, ownTime: now - 90_000_000)
         },
         LadderFault(.certificateExpired) {
-            $0.exchange = .tlsFailed(World.tls(.certificateExpired))
+            $0.service = .tlsFailed(World.tls(.certificateExpired))
             $0.inspection = Inspection(
                 issuer: "CN=Root", validity: (now - 90)...(now - 9), serverTime: now, ownTime: now)
         },
-        LadderFault(.certificateNotYetValid) { $0.exchange = .tlsFailed(World.tls(.certificateNotYetValid)) },
-        LadderFault(.certificateUntrusted) { $0.exchange = .tlsFailed(World.tls(.unknownRoot)) },
+        LadderFault(.certificateNotYetValid) { $0.service = .tlsFailed(World.tls(.certificateNotYetValid)) },
+        LadderFault(.certificateUntrusted) { $0.service = .tlsFailed(World.tls(.unknownRoot)) },
         LadderFault(.certificateIntercepted) {
-            $0.exchange = .tlsFailed(World.tls(.unknownRoot))
+            $0.service = .tlsFailed(World.tls(.unknownRoot))
             $0.inspection = Inspection(issuer: "CN=FortiGate CA,O=Fortinet")
         },
-        LadderFault(.certificateRevoked) { $0.exchange = .tlsFailed(World.tls(.certificateRevoked)) },
-        LadderFault(.certificateWrongName) { $0.exchange = .tlsFailed(World.tls(.hostNameMismatch)) },
-        LadderFault(.notTLS) { $0.exchange = .tlsFailed(World.tls(.protocolViolation)) },
-        LadderFault(.nothingInCommon) { $0.exchange = .tlsFailed(World.tls(.protocolVersion)) },
-        LadderFault(.securityFailed) { $0.exchange = .tlsFailed(World.tls(.badRecordMAC)) },
-        LadderFault(.clientCertificateWanted) { $0.exchange = .tlsFailed(World.tls(.certificateRequired)) },
-        LadderFault(.captivePortal, .plainPage) { $0.exchange = .answered(ExchangeAnswer(status: 511)) },
+        LadderFault(.certificateRevoked) { $0.service = .tlsFailed(World.tls(.certificateRevoked)) },
+        LadderFault(.certificateWrongName) { $0.service = .tlsFailed(World.tls(.hostNameMismatch)) },
+        LadderFault(.notTLS) { $0.service = .tlsFailed(World.tls(.protocolViolation)) },
+        LadderFault(.nothingInCommon) { $0.service = .tlsFailed(World.tls(.protocolVersion)) },
+        LadderFault(.securityFailed) { $0.service = .tlsFailed(World.tls(.badRecordMAC)) },
+        LadderFault(.clientCertificateWanted) { $0.service = .tlsFailed(World.tls(.certificateRequired)) },
+        LadderFault(.captivePortal, .plainPage) { $0.service = .answered(ServiceAnswer(status: 511)) },
         LadderFault(.captivePortal, .plainPage) {
-            $0.exchange = .answered(ExchangeAnswer(status: 302, location: "http://192.0.2.1/login"))
-            $0.plainPage = $0.exchange
+            $0.service = .answered(ServiceAnswer(status: 302, location: "http://192.0.2.1/login"))
+            $0.plainPage = $0.service
         },
         LadderFault(.captivePortal) {
-            $0.exchange = .tlsFailed(World.tls(.hostNameMismatch))
-            $0.plainPage = .answered(ExchangeAnswer(status: 302, location: "https://portal.example.net/login"))
+            $0.service = .tlsFailed(World.tls(.hostNameMismatch))
+            $0.plainPage = .answered(ServiceAnswer(status: 302, location: "https://portal.example.net/login"))
         },
         LadderFault(.captivePortal) {
             $0.connection = World.refused
-            $0.plainPage = .answered(ExchangeAnswer(status: 511))
+            $0.plainPage = .answered(ServiceAnswer(status: 511))
         },
-        LadderFault(.notHTTP) { $0.exchange = .wrongProtocol },
-        LadderFault(.notFTP, .files) { $0.exchange = .wrongProtocol },
-        LadderFault(.serverBroken, .files) { $0.exchange = .greeted(421) },
-        LadderFault(.answerMissing) { $0.exchange = .unanswered(World.timedOut) },
-        LadderFault(.redirectLoop) { $0.exchange = .redirectLoop(to: "/", wantsCookie: false) },
-        LadderFault(.serverBroken) { $0.exchange = .answered(ExchangeAnswer(status: 503)) },
-        LadderFault(.requestRefused) { $0.exchange = .answered(ExchangeAnswer(status: 404)) },
-        LadderFault(.requestsLimited) { $0.exchange = .answered(ExchangeAnswer(status: 429)) },
-        LadderFault(.tlsExpected) { $0.exchange = .expectsTLS },
-        LadderFault(.credentialsWanted) { $0.exchange = .answered(ExchangeAnswer(status: 401, schemes: ["Basic"])) },
-        LadderFault(.accessForbidden) { $0.exchange = .answered(ExchangeAnswer(status: 403)) },
+        LadderFault(.notHTTP) { $0.service = .wrongProtocol },
+        LadderFault(.notFTP, .files) { $0.service = .wrongProtocol },
+        LadderFault(.serverBroken, .files) { $0.service = .greeted(421) },
+        LadderFault(.answerMissing) { $0.service = .unanswered(World.timedOut) },
+        LadderFault(.redirectLoop) { $0.service = .redirectLoop(to: "/", wantsCookie: false) },
+        LadderFault(.serverBroken) { $0.service = .answered(ServiceAnswer(status: 503)) },
+        LadderFault(.requestRefused) { $0.service = .answered(ServiceAnswer(status: 404)) },
+        LadderFault(.requestsLimited) { $0.service = .answered(ServiceAnswer(status: 429)) },
+        LadderFault(.tlsExpected) { $0.service = .expectsTLS },
+        LadderFault(.credentialsWanted) { $0.service = .answered(ServiceAnswer(status: 401, schemes: ["Basic"])) },
+        LadderFault(.accessForbidden) { $0.service = .answered(ServiceAnswer(status: 403)) },
     ]
 }
 

@@ -33,7 +33,7 @@ import Testing
                 // A portal explains the faults below it.
                 if higher.code == .captivePortal || higher.target != lower.target { continue }
                 var world = lower.world
-                world.exchange = higher.world.exchange
+                world.service = higher.world.service
                 world.inspection = higher.world.inspection
                 if lower.code.rung == .name, world.connection == nil, lower.code != .nameServerLies {
                     world.connection = higher.world.connection
@@ -55,7 +55,7 @@ import Testing
         // Only the target and its name servers are contacted.
         for probe in run.probes {
             switch probe {
-            case .environment, .route, .lookup, .nameServer(_, _, over: .udp), .nonexistentName, .connect, .exchange:
+            case .environment, .route, .lookup, .nameServer(_, _, over: .udp), .nonexistentName, .connect, .service:
                 continue
             case .nameServer, .neighbors, .ping, .path, .packetSizes, .alternative, .inspection, .plainPage:
                 Issue.record("\(probe)")
@@ -83,7 +83,7 @@ import Testing
         },
         // A permanent redirect.
         LadderFault(.ledElsewhere) {
-            $0.exchange = .answered(ExchangeAnswer(status: 301, location: "https://example.com/"))
+            $0.service = .answered(ServiceAnswer(status: 301, location: "https://example.com/"))
         },
         // The system's resolver does not use the name servers.
         LadderFault(.nameUnknown) { $0.answers = [World.server: .noSuchName] },
@@ -110,12 +110,12 @@ import Testing
         LadderFault(.noRoute, .page.proxied()) { $0.environment.network.defaultRoutes = [] },
         LadderFault(.proxyWrong, .page.proxied(.socks5h)) { _ in },
         // The settings contain credentials, which a diagnosis does not send.
-        LadderFault(.proxyCredentialsWanted, .page.proxied(user: "ann")) { $0.exchange = .proxyRefused(status: 407) },
+        LadderFault(.proxyCredentialsWanted, .page.proxied(user: "ann")) { $0.service = .proxyRefused(status: 407) },
         // The server refuses the request without the URL's query, which is not sent.
-        LadderFault(.requestRefused, .searched) { $0.exchange = .answered(ExchangeAnswer(status: 404)) },
+        LadderFault(.requestRefused, .searched) { $0.service = .answered(ServiceAnswer(status: 404)) },
         // A redirect loop for clients without cookies.
-        LadderFault(.redirectLoop) { $0.exchange = .redirectLoop(to: "/", wantsCookie: true) },
-        LadderFault(.notFTP, .files) { $0.exchange = .greeted(220) },
+        LadderFault(.redirectLoop) { $0.service = .redirectLoop(to: "/", wantsCookie: true) },
+        LadderFault(.notFTP, .files) { $0.service = .greeted(220) },
     ]
 
     @Test(arguments: unusualNetworks)
@@ -197,22 +197,22 @@ import Testing
 
     @Test func anOrdinaryRedirectIsNoPortal() {
         for location in ["https://sso.example.net/login", "http://portal.example.net/login"] {
-            let world = World.changed { $0.exchange = .answered(ExchangeAnswer(status: 302, location: location)) }
+            let world = World.changed { $0.service = .answered(ServiceAnswer(status: 302, location: location)) }
             let diagnosis = world.diagnose(.plainPage)
             #expect(diagnosis.cause == nil)
             #expect(diagnosis.remarks.map(\.code) == [.ledElsewhere])
             #expect(diagnosis.remarks.map(\.severity) == [.warning])
         }
         let sameDomain = World.changed {
-            $0.exchange = .answered(ExchangeAnswer(status: 302, location: "https://login.example.org/"))
+            $0.service = .answered(ServiceAnswer(status: 302, location: "https://login.example.org/"))
         }
         #expect(sameDomain.diagnose(.plainPage).remarks.map(\.severity) == [.note])
     }
 
     @Test func aPortalExplainsWhatIsBelowIt() {
         let world = World.changed {
-            $0.exchange = .tlsFailed(World.tls(.unknownRoot))
-            $0.plainPage = .answered(ExchangeAnswer(status: 511))
+            $0.service = .tlsFailed(World.tls(.unknownRoot))
+            $0.plainPage = .answered(ServiceAnswer(status: 511))
         }
         let diagnosis = world.diagnose()
         #expect(diagnosis.cause?.code == .captivePortal)
@@ -222,7 +222,7 @@ import Testing
 
     /// A certificate that is only expired is the server's own, not a portal's: port 80 is not probed.
     @Test func anExpiredCertificateIsNotThePortals() {
-        let run = World.changed { $0.exchange = .tlsFailed(World.tls(.certificateExpired)) }.run()
+        let run = World.changed { $0.service = .tlsFailed(World.tls(.certificateExpired)) }.run()
         #expect(!run.probes.contains { if case .plainPage = $0 { true } else { false } })
     }
 
@@ -316,7 +316,7 @@ import Testing
         }
         let keys = world.diagnose().uncheckable.map(\.key)
         #expect(keys == ["diag.noPings", "diag.noDuplicateCheck", "diag.noPathCheck"])
-        let proxied = World.changed { $0.exchange = .proxyRefused(status: 407) }
+        let proxied = World.changed { $0.service = .proxyRefused(status: 407) }
         let diagnosis = proxied.diagnose(.page.proxied(user: "ann"))
         #expect(diagnosis.uncheckable.map(\.key) == ["diag.noCredentialsSent"])
         #expect(diagnosis.unchecked == [.connection, .security, .answer, .authentication])
@@ -351,7 +351,7 @@ extension DiagnosisTarget {
     /// A router that reports the largest packet size is not a black hole: the sender adapts.
     @Test func aReportedPacketSizeIsNoFault() {
         let world = World.changed {
-            $0.exchange = .tlsFailed(World.timedOut)
+            $0.service = .tlsFailed(World.timedOut)
             $0.sizes = PacketSizes(full: 1500, answered: [576, 1280], reportedMaximum: 1400)
         }
         #expect(world.diagnose().cause?.code == .securityFailed)
@@ -361,7 +361,7 @@ extension DiagnosisTarget {
     @Test func aClockThatIsRightIsNotBlamed() {
         let now: Int64 = 1_800_000_000
         let world = World.changed {
-            $0.exchange = .tlsFailed(World.tls(.certificateNotYetValid))
+            $0.service = .tlsFailed(World.tls(.certificateNotYetValid))
             $0.inspection = Inspection(validity: (now - 9)...(now + 9), serverTime: now, ownTime: now)
         }
         #expect(world.diagnose().cause?.code == .certificateNotYetValid)
@@ -370,8 +370,8 @@ extension DiagnosisTarget {
     /// A server that redirects every page to an encrypted login page with a host name is not a portal.
     @Test func aLoginElsewhereIsNoPortal() {
         let world = World.changed {
-            $0.exchange = .answered(ExchangeAnswer(status: 302, location: "https://sso.example.net/login"))
-            $0.plainPage = $0.exchange
+            $0.service = .answered(ServiceAnswer(status: 302, location: "https://sso.example.net/login"))
+            $0.plainPage = $0.service
         }
         #expect(world.diagnose(.plainPage).cause == nil)
     }

@@ -137,7 +137,7 @@ import Testing
     func bodiesAreReadAtEverySplit(_ fields: String, _ wire: String) throws {
         let bytes = Array(wire.utf8)
         for split in 0...bytes.count {
-            var body = try ExchangeBody(of: try head(fields), upTo: 100)
+            var body = try ProbedBody(of: try head(fields), upTo: 100)
             var isWhole = try body.receive(Array(bytes[..<split]))
             if !isWhole { isWhole = try body.receive(Array(bytes[split...])) }
             if !isWhole { isWhole = try body.receiveEnd() }
@@ -146,10 +146,10 @@ import Testing
     }
 
     @Test func bodiesAreBounded() throws {
-        var body = try ExchangeBody(of: try head(""), upTo: 4)
+        var body = try ProbedBody(of: try head(""), upTo: 4)
         #expect(try body.receive(Array("hello, world".utf8)))
         #expect(body.bytes == Array("hello".utf8))
-        var cut = try ExchangeBody(of: try head("Content-Length: 9\r\n"), upTo: 4)
+        var cut = try ProbedBody(of: try head("Content-Length: 9\r\n"), upTo: 4)
         #expect(try !cut.receive([1]))
         #expect(throws: StreamError.self) { try cut.receiveEnd() }
     }

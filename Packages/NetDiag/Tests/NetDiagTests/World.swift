@@ -24,10 +24,10 @@ struct World {
     var ping = PingOutcome.silent
     var path = PathOutcome()
     var sizes = PacketSizes(full: 1500, answered: [1500])
-    var exchange = ExchangeOutcome.answered(ExchangeAnswer(status: 200))
-    var exchanges: [IPAddress: ExchangeOutcome] = [:]
+    var service = ServiceOutcome.answered(ServiceAnswer(status: 200))
+    var services: [IPAddress: ServiceOutcome] = [:]
     var inspection: Inspection?
-    var plainPage = ExchangeOutcome.answered(ExchangeAnswer(status: 404))
+    var plainPage = ServiceOutcome.answered(ServiceAnswer(status: 404))
 
     static let gateway = IPAddress("192.0.2.1")!
     static let host = IPAddress("198.51.100.7")!
@@ -79,10 +79,10 @@ struct World {
         case .ping: .ping(ping)
         case .path: .path(path)
         case .packetSizes: .packetSizes(sizes)
-        case .exchange(let address), .alternative(let address):
-            .exchange(address.ipAddress.flatMap { exchanges[$0] } ?? exchange)
+        case .service(let address), .alternative(let address):
+            .service(address.ipAddress.flatMap { services[$0] } ?? service)
         case .inspection: .inspection(inspection)
-        case .plainPage: .exchange(plainPage)
+        case .plainPage: .service(plainPage)
         }
     }
 
@@ -99,7 +99,7 @@ struct World {
         case .path(let path): return path == PathOutcome() ? nil : 1
         case .packetSizes: return 1
         case .inspection: return 3
-        case .exchange(let outcome):
+        case .service(let outcome):
             if outcome.isTimeout { return nil }
             return 1 + (target.isSecure ? 1 : 0) + (target.service == .bytes ? 0 : 1)
         }

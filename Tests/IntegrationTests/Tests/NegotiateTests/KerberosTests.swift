@@ -25,8 +25,8 @@ import Testing
         ("kerberos", true, "200 user=alice@PEERS.TEST bound=1"),
         ("kerberos", false, "200 user=alice@PEERS.TEST bound=0"),
         ("kerberos-bound", true, "200 user=alice@PEERS.TEST bound=1"),
-        ("kerberos-bound", false, "error exchangeRefused"),
-        ("kerberos-elsewhere", true, "error exchangeRefused"),
+        ("kerberos-bound", false, "error loginRefused"),
+        ("kerberos-elsewhere", true, "error loginRefused"),
     ])
     func channelBinding(_ path: String, _ isBound: Bool, _ result: String) async throws {
         let peers = try await peers()
@@ -121,7 +121,7 @@ import Testing
         #expect(try await peers.login(url, ["--service": "HTTP/localhost@PEERS.TEST"]).hasPrefix("200"))
         #expect(try await peers.login(url, ["--service": "HTTP/nosuch"]).hasPrefix("error serviceUnknown"))
         // A ticket for another service: this one does not have its key.
-        #expect(try await peers.login(url, ["--service": "HTTP/other.peers.test"]).hasPrefix("error exchangeRefused"))
+        #expect(try await peers.login(url, ["--service": "HTTP/other.peers.test"]).hasPrefix("error loginRefused"))
     }
 
     /// `127.0.0.1` has a name in the system's hosts file. That is not used, because it would name another service.

@@ -91,7 +91,7 @@ import Testing
         "channel bindings by default",
         arguments: [
             ("/ntlm-bound", "200"), ("/ntlm-elsewhere", "401"), ("/kerberos-bound", "200"),
-            ("/kerberos-elsewhere", "error exchangeRefused"),
+            ("/kerberos-elsewhere", "error loginRefused"),
         ])
     func channelBinding(_ path: String, _ result: String) async throws {
         let peers = try await peers()

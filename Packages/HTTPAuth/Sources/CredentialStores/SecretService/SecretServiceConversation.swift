@@ -166,18 +166,21 @@ final class SecretServiceConversation {
     /// Opens the session for secrets, encrypted if the service supports it.
     private func openSession() throws(HTTPAuthError) -> SecretServiceSession {
         if let session { return session }
-        var random = try Environment.random(SecretServiceSession.Exchange.size)
+        var random = try Environment.random(SecretServiceSession.KeyAgreement.size)
         defer { random.wipe() }
-        let exchange = try SecretServiceSession.Exchange(random: Secret(bytes: random))
+        let agreement = try SecretServiceSession.KeyAgreement(random: Secret(bytes: random))
         var opened: SecretServiceSession
         do throws(HTTPAuthError) {
             let reply = try call(
                 "OpenSession", "Service",
-                [.string(SecretServiceSession.Exchange.algorithm), .variant(.bytes(Secret(bytes: exchange.publicKey)))])
+                [
+                    .string(SecretServiceSession.KeyAgreement.algorithm),
+                    .variant(.bytes(Secret(bytes: agreement.publicKey))),
+                ])
             guard reply.count == 2, let theirs = reply[0].content?.bytes, let path = reply[1].path else {
                 throw Self.unexpected("OpenSession")
             }
-            opened = SecretServiceSession(path: path, key: try exchange.key(with: theirs))
+            opened = SecretServiceSession(path: path, key: try agreement.key(with: theirs))
         } catch {
             guard error.detail == HTTPAuthError.notSupported else { throw error }
             let reply = try call("OpenSession", "Service", [.string("plain"), .variant(.string(""))])

@@ -66,10 +66,10 @@ struct SecretServiceSession {
 }
 
 extension SecretServiceSession {
-    /// Our side of a Diffie–Hellman exchange in the second Oakley group (RFC 2409 §6.2), as the Secret Service API
+    /// Our side of a Diffie–Hellman key agreement in the second Oakley group (RFC 2409 §6.2), as the Secret Service API
     /// prescribes. It protects passwords against eavesdroppers on the bus, not against a program that poses as the
     /// service.
-    struct Exchange {
+    struct KeyAgreement {
         static let algorithm = "dh-ietf1024-sha256-aes128-cbc-pkcs7"
         static let size = 128
 

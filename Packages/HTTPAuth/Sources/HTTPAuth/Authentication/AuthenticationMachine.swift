@@ -138,7 +138,7 @@ struct AuthenticationMachine {
             let refusal = HTTPAuthError(.credentialRefused, scheme: conversation.method.name)
             // The user cannot supply another Kerberos ticket: this scheme is finished, but another one may work.
             if !conversation.scheme.traits.requiresUserNameAndPassword {
-                failed[conversation.method] = HTTPAuthError(.exchangeRefused, scheme: conversation.method.name)
+                failed[conversation.method] = HTTPAuthError(.loginRefused, scheme: conversation.method.name)
                 return choose(found)
             }
             error = refusal

@@ -104,7 +104,7 @@ extension HTTPAuthError {
         case kerberosUnreachable
         /// The server rejected a login without a wrong password: the ticket was for another service or channel, or the
         /// server's policy forbids the login.
-        case exchangeRefused
+        case loginRefused
         /// GSSAPI failed for a reason without a case of its own.
         case mechanismFailed
         /// The scheme is weaker than an earlier login or offer of the server or proxy, and the user has not agreed to
@@ -168,7 +168,7 @@ extension HTTPAuthError.Code {
         case .clockSkew: "this machine's clock differs too much from the Kerberos server's; correct it"
         case .serviceUnknown: "the Kerberos server does not know this service; check the host name in the URL"
         case .kerberosUnreachable: "no Kerberos server can be reached; check the network and krb5.conf"
-        case .exchangeRefused: "the server rejected the login"
+        case .loginRefused: "the server rejected the login"
         case .mechanismFailed: "GSSAPI failed"
         case .weakerScheme: "the server asks for a weaker login than before; this may be an attack"
         case .hostNotAllowed: "the policy does not allow Kerberos tickets for this host"
@@ -203,7 +203,7 @@ extension HTTPAuthError.Code {
         case .wrongProtectionSpace, .requestOutsideSpace, .bodyUnknown, .serverNotAuthentic, .tooManyRounds,
             .outOfOrder, .timedOut, .cancelled, .storeMissing, .storeUnavailable, .storeMalformed, .storeNotPrivate,
             .storeReadOnly, .storeLocked, .alreadyStored, .noRandomness, .ticketMissing, .ticketExpired, .clockSkew,
-            .serviceUnknown, .kerberosUnreachable, .exchangeRefused, .mechanismFailed:
+            .serviceUnknown, .kerberosUnreachable, .loginRefused, .mechanismFailed:
             nil
         }
     }
@@ -220,7 +220,7 @@ extension HTTPAuthError.Code {
         case .noChallenge, .noUsableScheme, .missingUserName, .missingPassword, .invalidUserName, .invalidPassword,
             .credentialRefused, .wrongProtectionSpace, .requestOutsideSpace, .serverNotAuthentic, .tooManyRounds,
             .outOfOrder, .cancelled, .storeMissing, .storeUnavailable, .storeMalformed, .storeNotPrivate,
-            .storeReadOnly, .storeLocked, .alreadyStored, .noRandomness, .exchangeRefused, .weakerScheme:
+            .storeReadOnly, .storeLocked, .alreadyStored, .noRandomness, .loginRefused, .weakerScheme:
             false
         }
     }

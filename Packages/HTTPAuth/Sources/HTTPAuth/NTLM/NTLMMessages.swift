@@ -175,7 +175,7 @@ struct NTLMAuthenticateMessage: Hashable, Sendable {
     }
 }
 
-/// The options that client and server negotiate in an NTLM exchange (MS-NLMP section 2.2.2.5).
+/// The options that client and server negotiate in an NTLM login (MS-NLMP section 2.2.2.5).
 struct NTLMFlags: OptionSet, Hashable, Sendable {
     /// The 32 bits as sent.
     let rawValue: UInt32

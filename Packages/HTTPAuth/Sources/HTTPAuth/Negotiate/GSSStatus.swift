@@ -55,7 +55,7 @@ struct GSSStatus {
         case .clientUnknown, .preauthenticationFailed, .wrongIntegrity, .keyExpired, .clientRevoked:
             return .credentialRefused
         case .noCacheFile, .noCache, .cacheNotPermitted, .noKey: return .ticketMissing
-        case .modified, .wrongPrincipal, .notForThisService, .wrongKeyVersion: return .exchangeRefused
+        case .modified, .wrongPrincipal, .notForThisService, .wrongKeyVersion: return .loginRefused
         case nil: break
         }
         switch routineError {

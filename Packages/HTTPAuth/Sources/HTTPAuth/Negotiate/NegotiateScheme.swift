@@ -9,11 +9,11 @@ struct NegotiateScheme: AuthenticationScheme {
     private enum State {
         case idle
         /// A step is running on another thread.
-        case working(NegotiateExchange)
+        case working(NegotiateLogin)
         /// A token was sent.
-        case sent(NegotiateExchange)
+        case sent(NegotiateLogin)
         /// The server's token was received.
-        case challenged(NegotiateExchange, [UInt8])
+        case challenged(NegotiateLogin, [UInt8])
         case authenticated
     }
 
@@ -49,11 +49,11 @@ struct NegotiateScheme: AuthenticationScheme {
         switch (before, token) {
         case (.sent, nil):
             return .refused
-        case (.sent(let exchange), let token?):
+        case (.sent(let login), let token?):
             if case .reply(let reply) = try SPNEGOToken(token), reply.state == .reject, reply.token == nil {
                 return .refused
             }
-            state = .challenged(exchange, token)
+            state = .challenged(login, token)
             return .continues
         case (.authenticated, nil):
             // The server dropped the login; the token it had accepted did not belong to this request.
@@ -73,42 +73,42 @@ struct NegotiateScheme: AuthenticationScheme {
             guard isAllowed(input) else {
                 throw HTTPAuthError(.hostNotAllowed, scheme: "Negotiate", detail: space.host)
             }
-            let exchange = NegotiateExchange(try mechanisms(for: input, credential))
-            state = .working(exchange)
-            return .work(BlockingWork { NegotiateScheme.outcome { () throws(HTTPAuthError) in try exchange.start() } })
-        case .challenged(let exchange, let token):
-            state = .working(exchange)
+            let login = NegotiateLogin(try mechanisms(for: input, credential))
+            state = .working(login)
+            return .work(BlockingWork { NegotiateScheme.outcome { () throws(HTTPAuthError) in try login.start() } })
+        case .challenged(let login, let token):
+            state = .working(login)
             return .work(
-                BlockingWork { NegotiateScheme.outcome { () throws(HTTPAuthError) in try exchange.receive(token) } })
+                BlockingWork { NegotiateScheme.outcome { () throws(HTTPAuthError) in try login.receive(token) } })
         case .working, .sent:
             throw .negotiate(.outOfOrder)
         }
     }
 
     mutating func resume(with output: BlockingWork.Output) throws(HTTPAuthError) -> AuthenticationStep {
-        guard case .working(let exchange) = state else { throw .negotiate(.outOfOrder) }
+        guard case .working(let login) = state else { throw .negotiate(.outOfOrder) }
         state = .idle
         guard !output.bytes.isEmpty else {
-            throw .negotiate(.exchangeRefused, "the server accepted the exchange, then asked again")
+            throw .negotiate(.loginRefused, "the server accepted the login, then asked again")
         }
-        state = .sent(exchange)
+        state = .sent(login)
         return .send(TokenField.value("Negotiate", output.bytes))
     }
 
     mutating func finish(_ acceptance: Acceptance) throws(HTTPAuthError) {
-        guard case .sent(let exchange) = state else { return }
+        guard case .sent(let login) = state else { return }
         state = .idle
         // Without a requested proof there is nothing to check, unless the choice between two mechanisms depends on it.
         if options.mutualAuthentication != .off || options.allowsNTLM {
             if let challenge = acceptance.challenge, let token = try TokenField.token(of: challenge) {
                 do {
-                    _ = try exchange.receive(token)
+                    _ = try login.receive(token)
                 } catch {
                     throw .negotiate(.serverNotAuthentic, error.detail ?? error.code.text)
                 }
             }
         }
-        if options.mutualAuthentication == .required, !exchange.isServerProven {
+        if options.mutualAuthentication == .required, !login.isServerProven {
             throw .negotiate(.serverNotAuthentic, "the response carries no proof")
         }
         state = .authenticated
@@ -160,11 +160,11 @@ struct NegotiateScheme: AuthenticationScheme {
     }
 }
 
-/// One Negotiate exchange, shared by the copies of its scheme. Its steps run on threads that may block.
+/// One Negotiate login, shared by the copies of its scheme. Its steps run on threads that may block.
 ///
 /// A GSSAPI context may be used by one thread at a time. The lock is held for a whole step. A scheme never has two
 /// steps running, unless the previous one was abandoned at its time limit.
-private final class NegotiateExchange: @unchecked Sendable {
+private final class NegotiateLogin: @unchecked Sendable {
     // Safe to share: the machine is accessed in `withLock` only, and was passed in as `sending`.
     private let machine: Locked<SPNEGOMachine>
 

@@ -84,7 +84,7 @@ struct SPNEGOMachine {
         }
         if reply.state == .reject { throw rejection(reply) }
         if reply.state == .requestSignature { mustSign = true }
-        let token = try exchange(reply)
+        let token = try step(reply)
         try checkSignature(reply)
         var signature: [UInt8]?
         if selected.isComplete, !hasSigned, mustSign || selected.alwaysSigns || hasChecked,
@@ -113,7 +113,7 @@ struct SPNEGOMachine {
         guard let mechanism = reply.mechanism else { return }
         guard let choice = mechanisms.first(where: { $0.identifier.isEquivalent(to: mechanism) }) else {
             if reply.state == .reject { return }
-            throw .negotiate(.exchangeRefused, "the server chose \(mechanism), which was not offered")
+            throw .negotiate(.loginRefused, "the server chose \(mechanism), which was not offered")
         }
         if choice !== selected {
             selected = choice
@@ -123,7 +123,7 @@ struct SPNEGOMachine {
     }
 
     /// Performs a step of the mechanism, unless it is complete.
-    private func exchange(_ reply: SPNEGOReplyToken) throws(HTTPAuthError) -> [UInt8]? {
+    private func step(_ reply: SPNEGOReplyToken) throws(HTTPAuthError) -> [UInt8]? {
         if selected.isComplete {
             guard reply.token == nil else { throw .spnego("a token for a mechanism that has finished") }
             return nil
@@ -142,13 +142,13 @@ struct SPNEGOMachine {
 
     /// Returns the error for a rejection. A mechanism token in it gives the reason: the clock, the ticket, the key.
     private func rejection(_ reply: SPNEGOReplyToken) -> HTTPAuthError {
-        guard let token = reply.token, !selected.isComplete else { return .negotiate(.exchangeRefused) }
+        guard let token = reply.token, !selected.isComplete else { return .negotiate(.loginRefused) }
         do throws(HTTPAuthError) {
             _ = try selected.step(token)
-            return .negotiate(.exchangeRefused)
+            return .negotiate(.loginRefused)
         } catch {
             let saysWhy = error.code != .mechanismFailed && error.code != .malformedToken
-            return saysWhy ? error : .negotiate(.exchangeRefused, error.detail)
+            return saysWhy ? error : .negotiate(.loginRefused, error.detail)
         }
     }
 }

@@ -51,7 +51,7 @@ public enum AuthenticationBody: Hashable, Sendable {
     case unknown
 }
 
-/// A value that binds an exchange to its TLS connection, so that it cannot be relayed over another connection.
+/// A value that binds a login to its TLS connection, so that it cannot be relayed over another connection.
 ///
 /// The streams of StreamKit provide both kinds.
 public enum ChannelBinding: Hashable, Sendable {

@@ -12,7 +12,7 @@
 ///   respond(to:with:) → send           the field of the next request
 ///                     → work → resume(with:) → send
 /// receive(challenge, answering: sent)  another 401 or 407, to a request with this scheme's field
-///                    → continues       the next round of the exchange (NTLM, Negotiate): call respond again
+///                    → continues       the next round of the login (NTLM, Negotiate): call respond again
 ///                    → fresh           like a first challenge (Digest, stale=true): call respond again
 ///                    → refused         the credential was rejected
 /// finish(acceptance)                   any other status: the server's proof is checked
@@ -91,7 +91,7 @@ extension AuthenticationScheme {
 public enum ChallengeVerdict: Hashable, Sendable {
     /// A first challenge, or equivalent to one: apply a credential. The current one was not rejected.
     case fresh
-    /// The next round of the exchange: respond with the same credential.
+    /// The next round of the login: respond with the same credential.
     case continues
     /// The credential was rejected.
     case refused

@@ -7,7 +7,7 @@ public struct BlockingWork: Sendable {
         /// The bytes, whose meaning the scheme knows; for instance a GSSAPI token.
         public var bytes: [UInt8]
 
-        /// Whether the scheme's exchange is complete after this output.
+        /// Whether the scheme's login is complete after this output.
         public var isComplete: Bool
 
         /// Creates an output.

@@ -23,9 +23,9 @@ import Testing
         """
 
     @Test func agreesOnAKey() throws {
-        let exchange = try SecretServiceSession.Exchange(random: Self.random)
-        #expect(exchange.publicKey == bytes(Self.ours))
-        let key = try exchange.key(with: Secret(bytes: bytes(Self.theirs)))
+        let agreement = try SecretServiceSession.KeyAgreement(random: Self.random)
+        #expect(agreement.publicKey == bytes(Self.ours))
+        let key = try agreement.key(with: Secret(bytes: bytes(Self.theirs)))
         #expect(key == Secret(bytes: bytes("accaadc52fb48b74fd40c8a238d390c2")))
         let session = SecretServiceSession(path: "/s", key: key)
         let (iv, value) = (Secret(bytes: 0..<16), bytes("a8328bb06c017c4e9f04cd533427c922"))
@@ -44,11 +44,11 @@ import Testing
 
     /// Public keys that would lead to a key known to everyone.
     @Test func rejectsWeakPublicKeys() throws {
-        let exchange = try SecretServiceSession.Exchange(random: Self.random)
+        let agreement = try SecretServiceSession.KeyAgreement(random: Self.random)
         var less = bytes(Self.prime)
         less[127] -= 1
         for number in [[], [0], [1], [0, 0, 1], less, bytes(Self.prime), bytes(Self.prime) + [0]] {
-            #expect(failure(of: { _ = try exchange.key(with: Secret(bytes: number)) })?.code == .storeUnavailable)
+            #expect(failure(of: { _ = try agreement.key(with: Secret(bytes: number)) })?.code == .storeUnavailable)
         }
     }
 }

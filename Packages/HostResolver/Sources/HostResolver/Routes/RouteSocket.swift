@@ -24,7 +24,7 @@ enum RouteSocket {
     static func route(to address: IPAddress, over descriptor: CInt) throws(ResolverError) -> Route? {
         let query = Route.query(to: address, sequence: 1)
         let answer: NetlinkMessage?
-        switch try exchange(descriptor, query, about: address) {
+        switch try ask(descriptor, query, about: address) {
         case .message(let message): answer = message
         case .refused: return Route(kind: .refused)
         case .nothing: return nil
@@ -32,7 +32,7 @@ enum RouteSocket {
         guard let answer, var route = Route(answer) else { return nil }
         // The kernel still routes to an interface whose cable is unplugged, and the route does not show that.
         if route.kind != .local, let index = route.interfaceIndex,
-            case .message(let link) = try exchange(
+            case .message(let link) = try ask(
                 descriptor, NetworkInterface.query(of: index, sequence: 2), about: address)
         {
             route.isDead = route.isDead || NetworkInterface(link)?.hasCarrier == false
@@ -51,7 +51,7 @@ enum RouteSocket {
     /// Sends a query and returns its answer.
     ///
     /// The kernel queues the answer before `send` returns, so receiving never has to wait.
-    private static func exchange(
+    private static func ask(
         _ descriptor: CInt, _ query: NetlinkMessage, about address: IPAddress
     ) throws(ResolverError) -> Answer {
         let bytes = query.bytes

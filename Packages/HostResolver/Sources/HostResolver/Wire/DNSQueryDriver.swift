@@ -27,15 +27,15 @@ enum DNSQueryDriver {
             question, configuration: configuration, firstServer: firstServer, withoutEDNS: known,
             folding: folding)
         var random = SystemRandomNumberGenerator()
-        let mailbox = DNSExchange.makeMailbox()
+        let mailbox = TransmissionDriver.makeMailbox()
         return await withTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
             while !Task.isCancelled {
                 for event in mailbox.takeAll() { machine.accept(event) }
                 switch machine.next(now: .now, using: &random) {
                 case .send(let transmission):
-                    let exchange = DNSExchange(transmission: transmission, mailbox: mailbox)
-                    group.addTask { await exchange.run() }
+                    let driver = TransmissionDriver(transmission: transmission, mailbox: mailbox)
+                    group.addTask { await driver.run() }
                 case .wait(let time):
                     // Ends with an event, at that time, or with a cancellation.
                     if let event = try? await mailbox.next(until: Moment(time)) { machine.accept(event) }
@@ -52,7 +52,7 @@ enum DNSQueryDriver {
 }
 
 extension DNSQueryMachine {
-    fileprivate mutating func accept(_ event: DNSExchange.Event) {
+    fileprivate mutating func accept(_ event: TransmissionDriver.Event) {
         switch event {
         case .received(let bytes, let number):
             // The sockets are connected, so the kernel passes on datagrams from the queried server only.
@@ -67,7 +67,7 @@ extension DNSQueryMachine {
 
 /// One transmission to a server and its answers. Each uses a new socket, so that the kernel chooses a new random port
 /// (RFC 5452 §9.2).
-struct DNSExchange {
+struct TransmissionDriver {
     /// A result of a transmission.
     enum Event: Sendable {
         case received([UInt8], number: Int)
@@ -92,7 +92,7 @@ struct DNSExchange {
     static func makeMailbox() -> Mailbox<Event> { Mailbox(limit: .max) }
 
     /// Sends the query, and posts its answers or its failure to the mailbox, until the task is cancelled or the
-    /// exchange ends.
+    /// transmission ends.
     nonisolated(nonsending) func run() async {
         let isTCP = transmission.transport == .tcp
         let type = CInt((isTCP ? SOCK_STREAM : SOCK_DGRAM).rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
@@ -111,13 +111,13 @@ struct DNSExchange {
             return fail(.unreachable)
         }
         if isTCP {
-            await exchangeStream(point)
+            await driveStream(point)
         } else {
-            await exchangeDatagrams(point)
+            await driveDatagrams(point)
         }
     }
 
-    private nonisolated(nonsending) func exchangeDatagrams(_ point: WaitPoint) async {
+    private nonisolated(nonsending) func driveDatagrams(_ point: WaitPoint) async {
         guard Self.send(transmission.bytes[...], on: point.descriptor) == transmission.bytes.count else {
             return fail(.unreachable)
         }
@@ -140,7 +140,7 @@ struct DNSExchange {
     }
 
     /// Sends and receives over TCP: each message follows two bytes with its length (RFC 1035 §4.2.2).
-    private nonisolated(nonsending) func exchangeStream(_ point: WaitPoint) async {
+    private nonisolated(nonsending) func driveStream(_ point: WaitPoint) async {
         let length = transmission.bytes.count
         var rest = ([UInt8(length >> 8), UInt8(length & 255)] + transmission.bytes)[...]
         guard point.enter(.writer) == .entered else { return }
@@ -173,7 +173,7 @@ struct DNSExchange {
         return true
     }
 
-    /// Acts on the end of a wait: if the kernel cannot watch the socket, posts a failure. Returns whether the exchange continues.
+    /// Acts on the end of a wait: if the kernel cannot watch the socket, posts a failure. Returns whether the transmission continues.
     func heed(_ wake: Wake) -> Bool {
         switch wake {
         case .ready, .timedOut: return true

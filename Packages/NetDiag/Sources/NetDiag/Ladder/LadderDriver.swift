@@ -40,7 +40,7 @@ struct LadderDriver: Sendable {
             if var server = source.server {
                 server.ownTLS = target.proxyTLS
                 let machine = await run(server)
-                guard case .answered(let answer)? = machine.facts.exchange?.1, answer.status == 200 else {
+                guard case .answered(let answer)? = machine.facts.service?.1, answer.status == 200 else {
                     return machine.diagnosis(ofScriptNamed: source.displayName, for: target)
                 }
                 script = try ProxyScript(bytes: answer.body)

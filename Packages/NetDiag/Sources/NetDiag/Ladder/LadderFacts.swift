@@ -18,12 +18,12 @@ struct LadderFacts: Sendable {
     var pings: [IPAddress: PingOutcome] = [:]
     var paths: [IPAddress: PathOutcome] = [:]
     var packetSizes: [IPAddress: PacketSizes] = [:]
-    var exchange: (SocketAddress, ExchangeOutcome)?
-    /// The outcomes of exchanges with addresses that only another name server gives for the name.
-    var otherExchanges: [SocketAddress: ExchangeOutcome] = [:]
+    var service: (SocketAddress, ServiceOutcome)?
+    /// The outcomes of probes of the service at addresses that only another name server gives for the name.
+    var alternatives: [SocketAddress: ServiceOutcome] = [:]
     var inspection: Inspection?
     /// The answer to a request in plain HTTP.
-    var plainPage: ExchangeOutcome?
+    var plainPage: ServiceOutcome?
     /// The error that ended an open connection, from a stream.
     var connectionLoss: StreamError?
     /// The finding that follows directly from the error of a failed load. If it is set, the target is not contacted.
@@ -69,9 +69,9 @@ struct LadderFacts: Sendable {
         case (.ping(let address), .ping(let outcome)): pings[address] = outcome
         case (.path(let address), .path(let outcome)): paths[address] = outcome
         case (.packetSizes(let address, _), .packetSizes(let sizes)): packetSizes[address] = sizes
-        case (.exchange(let address), .exchange(let outcome)): exchange = (address, outcome)
-        case (.alternative(let address), .exchange(let outcome)): otherExchanges[address] = outcome
-        case (.plainPage, .exchange(let outcome)): plainPage = outcome
+        case (.service(let address), .service(let outcome)): service = (address, outcome)
+        case (.alternative(let address), .service(let outcome)): alternatives[address] = outcome
+        case (.plainPage, .service(let outcome)): plainPage = outcome
         case (_, .inspection(let found)): inspection = found
         default: assertionFailure("\(probe) gave \(result)")
         }
@@ -97,14 +97,14 @@ extension LadderFacts {
                 receive(.connect(error), of: .connect(address))
                 isAboutOpening = true
             case (.proxy, .failed(let error)):
-                if let address = connected.first { exchange = (address, .proxyFailed(error)) }
+                if let address = connected.first { service = (address, .proxyFailed(error)) }
                 isAboutOpening = true
             case (.tls, .failed(let error)):
-                if let address = connected.first { exchange = (address, .tlsFailed(error)) }
+                if let address = connected.first { service = (address, .tlsFailed(error)) }
                 isAboutOpening = true
-            case (.tls, .succeeded): if let address = connected.first { exchange = (address, .connected) }
+            case (.tls, .succeeded): if let address = connected.first { service = (address, .connected) }
             case (.request, .failed(let error)):
-                if let address = connected.first { exchange = (address, .unanswered(error)) }
+                if let address = connected.first { service = (address, .unanswered(error)) }
                 isAboutOpening = true
             case (.lookup, _), (.connect, _), (.tls, _), (.stream, _), (.request, _), (.proxy, _): continue
             }
@@ -123,7 +123,7 @@ extension LadderFacts {
         let name = target.displayName
         func conclude(_ code: FindingCode, _ sentence: Sentence) {
             verdict = Finding(code, .failure, sentence, evidence: [error.debugDescription])
-            (connectionLoss, exchange) = (nil, nil)
+            (connectionLoss, service) = (nil, nil)
         }
         switch error.domain {
         case .http:
@@ -154,7 +154,7 @@ extension LadderFacts {
                 ProxyRules.code(ofScript: error)
             }
         verdict = Finding(code, .failure, .loadFailed(reason), evidence: [error.debugDescription])
-        (connectionLoss, exchange) = (nil, nil)
+        (connectionLoss, service) = (nil, nil)
     }
 
     /// The finding for an FTP server's negative reply (RFC 959 §4.2.2, RFC 4217 §14).
@@ -177,11 +177,11 @@ extension LadderFacts {
     ) {
         let endpoint =
             connected.first ?? address ?? .ip(target.firstLiteral ?? .v4(.any), port: target.firstPort)
-        let answer = ExchangeAnswer(response)
+        let answer = ServiceAnswer(response)
         if isFromProxy, !(200..<300).contains(answer.status) {
-            (exchange, verdict, connectionLoss) = ((endpoint, .proxyRefused(status: answer.status)), nil, nil)
+            (service, verdict, connectionLoss) = ((endpoint, .proxyRefused(status: answer.status)), nil, nil)
         } else if !isFromProxy, verdict == nil, connectionLoss == nil {
-            exchange = (endpoint, .answered(answer))
+            service = (endpoint, .answered(answer))
         }
         if connections.isEmpty { connections[endpoint] = .some(nil) }
         if lookup == nil, target.firstLiteral == nil { lookup = .success(connected.compactMap(\.ipAddress)) }

@@ -74,7 +74,7 @@ struct LadderMachine: Sendable {
     func wake(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         underWay.compactMap { probe, start in
             switch probe {
-            case .lookup, .connect, .exchange: start + limits.slowAfter
+            case .lookup, .connect, .service: start + limits.slowAfter
             case .environment, .route, .nameServer, .nonexistentName, .neighbors, .ping, .path, .packetSizes,
                 .alternative, .inspection, .plainPage:
                 nil
@@ -113,12 +113,12 @@ extension LadderMachine {
             probes += pings(of: gateways) + neighborsAfterPings
             probes += unansweredAddresses(now).map { .path($0) }
         }
-        if facts.exchange == nil, target.hasExchange,
+        if facts.service == nil, target.hasServiceProbe,
             let endpoint = endpoints.first(where: { facts.connections[$0] == .some(nil) })
         {
-            probes.append(.exchange(endpoint))
+            probes.append(.service(endpoint))
         }
-        return probes + afterExchange(now)
+        return probes + afterService(now)
     }
 
     /// The addresses, with port, to which this machine connects.
@@ -217,17 +217,17 @@ extension LadderMachine {
         }
     }
 
-    // MARK: After the exchange
+    // MARK: After the probe of the service
 
-    private func afterExchange(_ now: ContinuousClock.Instant) -> [Probe] {
+    private func afterService(_ now: ContinuousClock.Instant) -> [Probe] {
         var probes: [Probe] = []
-        if let (endpoint, outcome) = facts.exchange ?? slowExchange(now), outcome.isTimeout,
+        if let (endpoint, outcome) = facts.service ?? slowService(now), outcome.isTimeout,
             let address = endpoint.ipAddress,
             let route = facts.routes[address] ?? nil, route.kind == .unicast
         {
             probes.append(.packetSizes(address, full: packetSize(of: route)))
         }
-        if case (let endpoint, .tlsFailed(let error))? = facts.exchange, error.isAboutCertificate {
+        if case (let endpoint, .tlsFailed(let error))? = facts.service, error.isAboutCertificate {
             probes.append(.inspection(endpoint))
         }
         if isPortalPossible(now),
@@ -243,8 +243,8 @@ extension LadderMachine {
         return probes
     }
 
-    private func slowExchange(_ now: ContinuousClock.Instant) -> (SocketAddress, ExchangeOutcome)? {
-        for case .exchange(let endpoint) in underWay.keys where isSlow(.exchange(endpoint), now) {
+    private func slowService(_ now: ContinuousClock.Instant) -> (SocketAddress, ServiceOutcome)? {
+        for case .service(let endpoint) in underWay.keys where isSlow(.service(endpoint), now) {
             return (endpoint, .unanswered(StreamError(posix: ETIMEDOUT)))
         }
         return nil
@@ -268,10 +268,10 @@ extension LadderMachine {
         if target.isSecure {
             guard target.port == 443 else { return false }
             if isUnconnected(now) { return true }
-            if case .tlsFailed(let error)? = facts.exchange?.1 { return !error.isAboutDates }
+            if case .tlsFailed(let error)? = facts.service?.1 { return !error.isAboutDates }
             return false
         }
-        guard target.port == 80, case .answered(let answer)? = facts.exchange?.1 else { return false }
+        guard target.port == 80, case .answered(let answer)? = facts.service?.1 else { return false }
         return answer.isTemporaryMove && PortalRules.leadsElsewhere(answer, from: target)
     }
 
@@ -279,7 +279,7 @@ extension LadderMachine {
     private func isNameSuspect(_ now: ContinuousClock.Instant) -> Bool {
         guard target.proxy == nil, facts.environment != nil else { return false }
         if isUnconnected(now) { return true }
-        if case .tlsFailed(let error)? = facts.exchange?.1 { return error.isAboutCertificate && !error.isAboutDates }
+        if case .tlsFailed(let error)? = facts.service?.1 { return error.isAboutCertificate && !error.isAboutDates }
         return false
     }
 }
@@ -306,7 +306,7 @@ extension LadderMachine {
     /// All findings, the lowest rung first, and on each rung the lesser severity first.
     var findings: [Finding] {
         var findings = LadderMachine.findings(facts, target)
-        findings += ExchangeRules.findings(facts, target)
+        findings += ServiceRules.findings(facts, target)
         if let verdict = facts.verdict { findings.append(verdict) }
         // `sort` is not stable, so the offset is part of the key.
         let order = findings.enumerated().sorted {
@@ -383,7 +383,7 @@ extension LadderMachine {
             sentences.append(.noPathCheck(PublicText.of(failure)))
         }
         if let fault = target.proxyFault, fault.severity == .note { sentences.append(fault.sentence) }
-        return sentences + ExchangeRules.uncheckable(facts, target)
+        return sentences + ServiceRules.uncheckable(facts, target)
     }
 
     /// The rungs that were checked, broken or not.
@@ -402,7 +402,7 @@ extension LadderMachine {
             rungs.insert(target.proxy == nil ? .connection : .proxy)
         }
         if target.proxyFault?.severity == .failure { rungs.insert(.proxy) }
-        rungs.formUnion(ExchangeRules.checked(facts, target))
+        rungs.formUnion(ServiceRules.checked(facts, target))
         if let verdict = facts.verdict { rungs.formUnion(Rung.allCases.filter { $0 <= verdict.rung }) }
         return rungs
     }
@@ -417,7 +417,7 @@ extension LadderMachine {
         case .lookup: .name
         case .connect: target.proxy == nil ? .connection : .proxy
         case .ping: .gateway
-        case .exchange: target.rungs.contains(.answer) ? .answer : target.rungs.contains(.security) ? .security : nil
+        case .service: target.rungs.contains(.answer) ? .answer : target.rungs.contains(.security) ? .security : nil
         case .nameServer, .nonexistentName, .neighbors, .path, .packetSizes, .alternative, .inspection, .plainPage: nil
         }
     }

@@ -22,8 +22,8 @@ enum Probe: Sendable, Hashable {
     case path(IPAddress)
     /// Tests which packet sizes reach an address.
     case packetSizes(IPAddress, full: Int)
-    /// Performs the TLS handshake if the target needs one, then the exchange of the target's protocol.
-    case exchange(SocketAddress)
+    /// Performs the TLS handshake if the target needs one, then asks as the target's protocol requires.
+    case service(SocketAddress)
     /// The same with an address that only another name server gives for the name.
     case alternative(SocketAddress)
     /// Reads the certificate that the server presents, without verifying it, and the server's clock.
@@ -52,7 +52,7 @@ enum ProbeResult: Sendable {
     case ping(PingOutcome)
     case path(PathOutcome)
     case packetSizes(PacketSizes)
-    case exchange(ExchangeOutcome)
+    case service(ServiceOutcome)
     case inspection(Inspection?)
 }
 
@@ -150,7 +150,7 @@ struct LadderLimits: Sendable, Hashable {
         case .nameServer, .nonexistentName: nameServer
         case .connect: connection
         case .ping, .path, .packetSizes: path
-        case .exchange, .alternative: connection + answer
+        case .service, .alternative: connection + answer
         case .inspection, .plainPage: min(connection, answer)
         }
     }

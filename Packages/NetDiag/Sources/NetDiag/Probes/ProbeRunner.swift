@@ -22,16 +22,16 @@ struct ProbeRunner: Sendable {
         case .path(let address): return .path(await PathProbes.path(to: address, until: deadline))
         case .packetSizes(let address, let full):
             return .packetSizes(await PathProbes.packetSizes(to: address, full: full, until: deadline))
-        case .exchange(let address), .alternative(let address):
-            return .exchange(await exchange(deadline).run(at: address))
-        case .inspection(let address): return .inspection(await exchange(deadline).inspection(at: address))
+        case .service(let address), .alternative(let address):
+            return .service(await serviceProbe(deadline).run(at: address))
+        case .inspection(let address): return .inspection(await serviceProbe(deadline).inspection(at: address))
         case .plainPage(let address):
-            return .exchange(await exchange(deadline).plainPage(at: address, randomLabel: randomLabel))
+            return .service(await serviceProbe(deadline).plainPage(at: address, randomLabel: randomLabel))
         }
     }
 
-    private func exchange(_ deadline: ContinuousClock.Instant) -> Exchange {
-        Exchange(target: target, options: options, deadline: deadline)
+    private func serviceProbe(_ deadline: ContinuousClock.Instant) -> ServiceProbe {
+        ServiceProbe(target: target, options: options, deadline: deadline)
     }
 
     private func environment() -> ProbeResult {

@@ -51,9 +51,9 @@ enum ConnectionRules {
         }
     }
 
-    /// Full-size packets are lost without an ICMP error, so the exchange times out.
+    /// Full-size packets are lost without an ICMP error, so the probe of the service times out.
     private static func pathMTU(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
-        guard let (endpoint, outcome) = facts.exchange, outcome.isTimeout, let address = endpoint.ipAddress,
+        guard let (endpoint, outcome) = facts.service, outcome.isTimeout, let address = endpoint.ipAddress,
             let sizes = facts.packetSizes[address], sizes.reportedMaximum == nil, let largest = sizes.answered.max(),
             largest < sizes.full
         else { return [] }

@@ -89,7 +89,7 @@ enum NameRules {
             return nil
         }
         let isBroken = !facts.connections.isEmpty && facts.connected.isEmpty
-        let works = facts.otherExchanges.contains { $0.value.isSuccess }
+        let works = facts.alternatives.contains { $0.value.isSuccess }
         guard isBroken || works else { return nil }
         let served = servedAddresses(facts)
         guard !served.isEmpty, Set(served).isDisjoint(with: entry) else { return nil }
@@ -101,7 +101,7 @@ enum NameRules {
     private static func wrongAddress(
         _ facts: LadderFacts, _ host: String, _ addresses: [IPAddress], _ evidence: [String]
     ) -> Finding? {
-        let right = facts.otherExchanges.filter(\.value.isSuccess).keys.compactMap(\.ipAddress)
+        let right = facts.alternatives.filter(\.value.isSuccess).keys.compactMap(\.ipAddress)
         guard !right.isEmpty else { return nil }
         return Finding(
             .nameServerLies, .failure, .nameServerLies(host, list(addresses), list(right)), evidence: evidence)
@@ -118,7 +118,7 @@ enum NameRules {
             !addresses.allSatisfy(\.isLoopback)
         else { return nil }
         // A verified certificate proves the name.
-        if target.isSecure, let outcome = facts.exchange?.1, outcome.isSuccess { return nil }
+        if target.isSecure, let outcome = facts.service?.1, outcome.isSuccess { return nil }
         return Finding(.nameInvented, .failure, .nameInvented(host, list(addresses)), evidence: evidence)
     }
 

@@ -1,13 +1,13 @@
 internal import HTTPMessage
 
 /// Findings about TLS, HTTP, FTP and access.
-enum ExchangeRules {
+enum ServiceRules {
     static func findings(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Finding] {
         if let portal = PortalRules.finding(facts, target) {
-            if case .tlsFailed(let error)? = facts.exchange?.1 { return [portal, security(error, facts, target)] }
+            if case .tlsFailed(let error)? = facts.service?.1 { return [portal, security(error, facts, target)] }
             return [portal]
         }
-        switch facts.exchange?.1 {
+        switch facts.service?.1 {
         case nil, .connected: return []
         case .tlsFailed(let error): return [security(error, facts, target)]
         case .answered(let found): return answer(found, target)
@@ -85,7 +85,7 @@ enum ExchangeRules {
 
     // MARK: Answers
 
-    private static func answer(_ found: ExchangeAnswer, _ target: DiagnosisTarget) -> [Finding] {
+    private static func answer(_ found: ServiceAnswer, _ target: DiagnosisTarget) -> [Finding] {
         let name = target.displayName
         let sentence: Sentence = .answeredStatus(name, "\(found.status)")
         if target.proxy != nil, !target.isSecure, [502, 503, 504].contains(found.status) {
@@ -134,7 +134,7 @@ enum ExchangeRules {
     static func checked(_ facts: LadderFacts, _ target: DiagnosisTarget) -> Set<Rung> {
         var rungs: Set<Rung> = target.isSecure ? [.security] : []
         if target.proxy != nil { rungs.formUnion([.proxy, .connection]) }
-        switch facts.exchange?.1 {
+        switch facts.service?.1 {
         case nil: return []
         case .connected, .tlsFailed: return rungs
         case .answered, .redirectLoop, .greeted: rungs.formUnion([.answer, .authentication])
@@ -146,7 +146,7 @@ enum ExchangeRules {
 
     /// What could not be checked because a diagnosis sends no secrets.
     static func uncheckable(_ facts: LadderFacts, _ target: DiagnosisTarget) -> [Sentence] {
-        switch facts.exchange?.1 {
+        switch facts.service?.1 {
         case .redirectLoop(_, true): [.noCookiesSent]
         case .proxyRefused(407) where target.proxy?.user != nil: [.noCredentialsSent]
         case .proxyFailed(let error) where target.proxy?.user != nil && error.socksFailure?.subdomain == .method:
@@ -173,7 +173,7 @@ enum PortalRules {
     /// A redirect alone is ordinary. A portal is recognized by its status 511 (RFC 6585 §6), or because TLS with the server fails
     /// while plain HTTP redirects every page, even a nonexistent one, temporarily to another host.
     static func finding(_ facts: LadderFacts, _ target: DiagnosisTarget) -> Finding? {
-        if !target.isSecure, case .answered(let answer)? = facts.exchange?.1 {
+        if !target.isSecure, case .answered(let answer)? = facts.service?.1 {
             if answer.status == 511 { return portal(answer, target) }
             guard case .answered(let other)? = facts.plainPage, isPortal(other, target) else { return nil }
             return answer.isTemporaryMove && isSuspicious(other) ? portal(answer, target) : nil
@@ -185,22 +185,22 @@ enum PortalRules {
     }
 
     /// Whether the answer redirects to a host of another domain.
-    static func leadsElsewhere(_ answer: ExchangeAnswer, from target: DiagnosisTarget) -> Bool {
+    static func leadsElsewhere(_ answer: ServiceAnswer, from target: DiagnosisTarget) -> Bool {
         guard let other = answer.location?.urlHost, let host = target.host else { return false }
         return domain(other) != domain(host)
     }
 
-    private static func isPortal(_ answer: ExchangeAnswer, _ target: DiagnosisTarget) -> Bool {
+    private static func isPortal(_ answer: ServiceAnswer, _ target: DiagnosisTarget) -> Bool {
         answer.status == 511 || (answer.isTemporaryMove && leadsElsewhere(answer, from: target))
     }
 
     /// Whether the redirect leads to an unencrypted page or an address literal, as only the sign-in pages of networks do.
-    private static func isSuspicious(_ answer: ExchangeAnswer) -> Bool {
+    private static func isSuspicious(_ answer: ServiceAnswer) -> Bool {
         guard let location = answer.location, let host = location.urlHost else { return answer.status == 511 }
         return location.lowercased().hasPrefix("http:") || IPAddress(host) != nil
     }
 
-    private static func portal(_ answer: ExchangeAnswer, _ target: DiagnosisTarget) -> Finding {
+    private static func portal(_ answer: ServiceAnswer, _ target: DiagnosisTarget) -> Finding {
         let location = answer.location.map { PublicText.of($0) } ?? ""
         return Finding(
             .captivePortal, .failure, .captivePortal(target.displayName, location),

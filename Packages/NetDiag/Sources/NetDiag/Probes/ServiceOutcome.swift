@@ -1,14 +1,14 @@
 internal import Glibc
 internal import HTTPMessage
 
-/// The outcome of an exchange over a connection.
-enum ExchangeOutcome: Sendable, Hashable {
-    /// The connection is ready, with TLS if the target requires it, and the target's protocol needs no further exchange.
+/// The outcome of a probe of the target's service over a connection.
+enum ServiceOutcome: Sendable, Hashable {
+    /// The connection is ready, with TLS if the target requires it, and the target's protocol asks for nothing further.
     case connected
     /// The TLS handshake failed.
     case tlsFailed(StreamError)
     /// The server sent an HTTP response.
-    case answered(ExchangeAnswer)
+    case answered(ServiceAnswer)
     /// The redirects form a loop; `wantsCookie` if one of the responses set a cookie.
     case redirectLoop(to: String, wantsCookie: Bool)
     /// An FTP server sent a greeting with this code.
@@ -25,8 +25,8 @@ enum ExchangeOutcome: Sendable, Hashable {
     case proxyFailed(StreamError)
 }
 
-extension ExchangeOutcome {
-    /// Whether the exchange timed out.
+extension ServiceOutcome {
+    /// Whether the probe timed out.
     var isTimeout: Bool {
         switch self {
         case .unanswered(let error), .tlsFailed(let error): error.isPOSIX(ETIMEDOUT)
@@ -45,7 +45,7 @@ extension ExchangeOutcome {
 }
 
 /// The relevant parts of an HTTP response.
-struct ExchangeAnswer: Sendable, Hashable {
+struct ServiceAnswer: Sendable, Hashable {
     var status: Int
     /// The value of the `Location` field.
     var location: String?
@@ -69,7 +69,7 @@ struct ExchangeAnswer: Sendable, Hashable {
     }
 }
 
-extension ExchangeAnswer {
+extension ServiceAnswer {
     init(_ head: HTTPResponse) {
         let challenges = head.fields.values(for: .wwwAuthenticate)
         self.init(

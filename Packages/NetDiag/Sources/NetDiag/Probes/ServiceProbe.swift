@@ -1,17 +1,17 @@
 internal import Glibc
 @_spi(Packages) internal import HTTPMessage
 
-/// An exchange with the target over a new connection: the proxy's handshake, TLS, and one request without credentials or
+/// A probe of the target's service over a new connection: the proxy's handshake, TLS, and one request without credentials or
 /// cookies, of whose answer only the head is read. Redirects are followed within the same origin only, to detect loops.
-struct Exchange: Sendable {
+struct ServiceProbe: Sendable {
     /// The maximum number of redirects within the origin.
     static let maximumRedirects = 10
     /// The maximum number of bytes of an FTP greeting.
     static let maximumGreetingLength = 4096
 
-    /// Ends an exchange early, with its outcome.
+    /// Ends a probe early, with its outcome.
     struct EarlyEnd: Error {
-        var outcome: ExchangeOutcome
+        var outcome: ServiceOutcome
     }
 
     let target: DiagnosisTarget
@@ -23,15 +23,15 @@ struct Exchange: Sendable {
     /// The peer of a TLS handshake.
     enum Peer { case target, proxy }
 
-    func run(at address: SocketAddress) async -> ExchangeOutcome {
+    func run(at address: SocketAddress) async -> ServiceOutcome {
         guard case .http(var path, let isWhole) = target.service else { return await perform(address, nil) }
         var seen: Set<String> = [path]
         var wantsCookie = false
-        for _ in 0..<Exchange.maximumRedirects {
+        for _ in 0..<ServiceProbe.maximumRedirects {
             var outcome = await perform(address, path)
             if mayExpectTLS(outcome), await tryTLS(at: address) { outcome = .expectsTLS }
             guard case .answered(let answer) = outcome, isWhole, [301, 302, 303, 307, 308].contains(answer.status),
-                let next = answer.location.flatMap({ Exchange.path(of: $0, within: target) })
+                let next = answer.location.flatMap({ ServiceProbe.path(of: $0, within: target) })
             else { return outcome }
             wantsCookie = wantsCookie || answer.setsCookie
             if !seen.insert(next).inserted { return .redirectLoop(to: next, wantsCookie: wantsCookie) }
@@ -41,14 +41,14 @@ struct Exchange: Sendable {
     }
 
     /// Requests a nonexistent page in plain HTTP, which a captive portal answers in place of the server.
-    func plainPage(at address: IPAddress, randomLabel: String) async -> ExchangeOutcome {
-        let plain = Exchange(target: target.inPlainHTTP, options: options, deadline: deadline)
+    func plainPage(at address: IPAddress, randomLabel: String) async -> ServiceOutcome {
+        let plain = ServiceProbe(target: target.inPlainHTTP, options: options, deadline: deadline)
         return await plain.perform(.ip(address, port: 80), "/\(randomLabel)")
     }
 
     /// Whether the outcome is one of plain HTTP to a port that expects TLS: an end without an answer, an answer that is not HTTP,
     /// or a status 400, with which several servers answer.
-    private func mayExpectTLS(_ outcome: ExchangeOutcome) -> Bool {
+    private func mayExpectTLS(_ outcome: ServiceOutcome) -> Bool {
         guard !target.isSecure, target.proxy == nil else { return false }
         switch outcome {
         case .wrongProtocol: return true
@@ -60,12 +60,12 @@ struct Exchange: Sendable {
 
     /// Tries a TLS handshake, with any certificate. Returns whether it succeeds.
     private func tryTLS(at address: SocketAddress) async -> Bool {
-        var exchange = self
-        exchange.isInspecting = true
+        var probe = self
+        probe.isInspecting = true
         let pair = StreamPair(addresses: [address], name: target.host)
         defer { pair.close() }
         do throws(EarlyEnd) {
-            try await exchange.establish(pair, tls: exchange.tls(with: .target)) { .tlsFailed($0) }
+            try await probe.establish(pair, tls: probe.tls(with: .target)) { .tlsFailed($0) }
             return true
         } catch {
             return false
@@ -74,9 +74,9 @@ struct Exchange: Sendable {
 
     /// Reads the server's certificate and clock without verifying them.
     func inspection(at address: SocketAddress) async -> Inspection? {
-        var exchange = self
-        exchange.isInspecting = true
-        guard let (pair, _) = try? await exchange.open(address) else { return nil }
+        var probe = self
+        probe.isInspecting = true
+        guard let (pair, _) = try? await probe.open(address) else { return nil }
         defer { pair.close() }
         guard let certificate = pair[.tlsInformation]?.peerCertificates.first else { return nil }
         var seen = Inspection()
@@ -84,7 +84,7 @@ struct Exchange: Sendable {
         seen.validity =
             min(certificate.notBefore, certificate.notAfter)...max(certificate.notBefore, certificate.notAfter)
         seen.ownTime = Int64(time(nil))
-        if case .http = target.service, case .answered(let answer) = await exchange.request("/", over: pair) {
+        if case .http = target.service, case .answered(let answer) = await probe.request("/", over: pair) {
             seen.serverTime = answer.time
         }
         return seen
@@ -113,7 +113,7 @@ struct Exchange: Sendable {
 
     // MARK: One connection
 
-    private func perform(_ address: SocketAddress, _ path: String?) async -> ExchangeOutcome {
+    private func perform(_ address: SocketAddress, _ path: String?) async -> ServiceOutcome {
         do throws(EarlyEnd) {
             let (pair, first) = try await open(address)
             defer { pair.close() }
@@ -157,7 +157,7 @@ struct Exchange: Sendable {
 
     /// Opens a pair within the remaining time.
     private func establish(
-        _ pair: StreamPair, tls: TLSConfiguration?, _ failed: (StreamError) -> ExchangeOutcome
+        _ pair: StreamPair, tls: TLSConfiguration?, _ failed: (StreamError) -> ServiceOutcome
     ) async throws(EarlyEnd) {
         do throws(StreamError) {
             try pair.set(.openTimeout, to: try limit(options.connectionTimeout))
@@ -176,7 +176,7 @@ struct Exchange: Sendable {
         over pair: StreamPair, to host: String
     ) async throws(EarlyEnd) -> (StreamPair, first: [UInt8]) {
         if case .http = target.service, !target.isSecure { return (pair, []) }
-        let reply: ExchangeOutcome
+        let reply: ServiceOutcome
         var rest: [UInt8] = []
         do throws(StreamError) {
             let hostAndPort = try TunnelTarget(host: host, port: target.port).description
@@ -203,15 +203,15 @@ struct Exchange: Sendable {
         return (secured, [])
     }
 
-    private func closing(_ pair: StreamPair, _ outcome: ExchangeOutcome) -> EarlyEnd {
+    private func closing(_ pair: StreamPair, _ outcome: ServiceOutcome) -> EarlyEnd {
         pair.close()
         return EarlyEnd(outcome: outcome)
     }
 
     // MARK: The protocol
 
-    private func request(_ path: String, over pair: StreamPair) async -> ExchangeOutcome {
-        guard let request = Exchange.request(path, of: target) else {
+    private func request(_ path: String, over pair: StreamPair) async -> ServiceOutcome {
+        guard let request = ServiceProbe.request(path, of: target) else {
             return .unanswered(.undiagnosable("its path is not valid in an HTTP request."))
         }
         var failure: StreamError?
@@ -239,7 +239,7 @@ struct Exchange: Sendable {
     /// Reads the head of the final response. `rest` becomes what arrived behind it.
     private func answer(
         from input: ReadStream, rest: inout [UInt8]
-    ) async throws(StreamError) -> ExchangeOutcome {
+    ) async throws(StreamError) -> ServiceOutcome {
         var parser = FinalHeadParser(leniency: .client)
         var buffer = [UInt8](repeating: 0, count: 4096)
         // One limit for the whole head: a server must not delay it byte by byte, or with interim responses without end.
@@ -253,7 +253,7 @@ struct Exchange: Sendable {
             guard let final else { continue }
             if final.status == .switchingProtocols { return .wrongProtocol }
             rest = parser.surplus
-            var answer = ExchangeAnswer(final)
+            var answer = ServiceAnswer(final)
             if let limit = target.maximumBodyLength, answer.status == 200 {
                 answer.body = try await body(of: final, upTo: limit, from: input, after: rest, until: end)
             }
@@ -266,7 +266,7 @@ struct Exchange: Sendable {
         of head: HTTPResponse, upTo limit: Int, from input: ReadStream, after bytes: [UInt8],
         until end: ContinuousClock.Instant
     ) async throws(StreamError) -> [UInt8] {
-        var body = try ExchangeBody(of: head, upTo: limit)
+        var body = try ProbedBody(of: head, upTo: limit)
         if try body.receive(bytes) { return body.bytes }
         while true {
             try input.set(.readTimeout, to: try left(until: end))
@@ -276,12 +276,12 @@ struct Exchange: Sendable {
     }
 
     /// Reads an FTP greeting and returns its code (RFC 959 §4.2). `first` has arrived already.
-    private func greeting(from input: ReadStream, after first: [UInt8]) async -> ExchangeOutcome {
+    private func greeting(from input: ReadStream, after first: [UInt8]) async -> ServiceOutcome {
         var bytes = first
         var buffer = [UInt8](repeating: 0, count: 512)
         let end = min(deadline, .now + options.responseTimeout)
         do throws(StreamError) {
-            while bytes.count < Exchange.maximumGreetingLength {
+            while bytes.count < ServiceProbe.maximumGreetingLength {
                 if bytes.count >= 4 {
                     let digits = bytes[..<3].compactMap { (0x30...0x39).contains($0) ? Int($0 - 0x30) : nil }
                     let isReply = digits.count == 3 && [0x20, 0x2D].contains(bytes[3]) && (1...5).contains(digits[0])
@@ -309,7 +309,7 @@ struct Exchange: Sendable {
     }
 }
 
-extension Exchange {
+extension ServiceProbe {
     /// The request target of a redirect within the origin; nil for a redirect to another origin.
     static func path(of location: String, within target: DiagnosisTarget) -> String? {
         if location.hasPrefix("/"), !location.hasPrefix("//") { return String(location.prefix { $0 != "#" }) }
@@ -331,7 +331,7 @@ extension StreamError {
 }
 
 /// Decodes the body of an HTTP response, up to a limit. Does no I/O.
-struct ExchangeBody {
+struct ProbedBody {
     /// The bytes so far, at most one more than the limit, which shows that the body is longer.
     private(set) var bytes: [UInt8] = []
     private let limit: Int
