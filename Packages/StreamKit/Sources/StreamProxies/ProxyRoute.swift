@@ -83,6 +83,9 @@ public protocol StreamProxy: Hashable, Sendable {
     /// Where the target's name is looked up.
     var nameLookup: ProxyNameLookup { get }
 
+    /// Whether the proxy speaks HTTP: an error says then that an HTTP proxy cannot be reached, as CFNetwork's does.
+    @_spi(Packages) var isHTTP: Bool { get }
+
     /// Returns the conversation that requests a connection to `target`. Called before anything is sent to the proxy.
     ///
     /// - Throws: if this proxy cannot connect to that target.
@@ -95,6 +98,9 @@ extension StreamProxy {
 
     /// By the proxy.
     public var nameLookup: ProxyNameLookup { .byProxy }
+
+    /// No.
+    @_spi(Packages) public var isHTTP: Bool { false }
 }
 
 /// Where the name of a target behind a proxy is looked up.

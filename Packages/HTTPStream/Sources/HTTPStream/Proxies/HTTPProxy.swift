@@ -1,6 +1,6 @@
 public import HTTPAuth
 public import HTTPMessage
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 /// An HTTP proxy. `http` requests are sent to it in absolute form; other connections use a tunnel (RFC 9110 §9.3.6).
 ///
@@ -100,6 +100,9 @@ public struct HTTPProxy: StreamProxy {
 
     /// `HTTP` or `HTTPS`.
     public var kind: String { tls == nil ? "HTTP" : "HTTPS" }
+
+    /// Yes.
+    @_spi(Packages) public var isHTTP: Bool { true }
 
     /// Makes the machine that requests a tunnel to `target`.
     ///

@@ -1,6 +1,7 @@
 @_spi(Packages) internal import EventLoops
 internal import Glibc
 internal import HostResolver
+@_spi(Packages) internal import StreamProxies
 
 /// Opens a connection through proxies: to the first one, through each of them, and TLS to the target at the end.
 ///
@@ -15,17 +16,18 @@ struct ProxiedOpening: OpeningWork {
         case lookingUp(Lookup)
         case connecting
         /// The context of TLS to the proxy with this index, or to the target.
-        case preparing(ContextPreparation, hop: Int?, step: Int)
+        case preparing(ContextPreparation, hop: Int?, entry: Int)
         /// TLS to the proxy with this index, through those before it; nil for TLS to the target.
-        case securing(TLSTransport, hop: Int?, step: Int)
-        case conversing(TunnelTransport, hop: Int, step: Int)
+        case securing(TLSTransport, hop: Int?, entry: Int)
+        case conversing(TunnelTransport, hop: Int, entry: Int)
     }
 
     private struct Lookup {
         let name: String
         let answers: LookupAnswers
         let token: LookupToken
-        let step: Int
+        /// The index of the step in the report.
+        let entry: Int
         var found: [IPAddress] = []
     }
 
@@ -83,12 +85,12 @@ struct ProxiedOpening: OpeningWork {
                 let step: OpeningStep? =
                     switch phase {
                     case .deciding: try decide(connection)
-                    case .lookingUp(let lookup): try finish(lookup, connection)
+                    case .lookingUp(let lookup): try finishLookup(lookup, connection)
                     case .connecting: try connect(connection)
-                    case .preparing(let preparation, let hop, let step):
-                        try prepare(preparation, hop, step, connection)
-                    case .securing(let tls, let hop, let step): try secure(tls, hop, step, connection)
-                    case .conversing(let tunnel, let hop, let step): try converse(tunnel, hop, step, connection)
+                    case .preparing(let preparation, let hop, let entry):
+                        try prepare(preparation, hop, entry, connection)
+                    case .securing(let tls, let hop, let entry): try secure(tls, hop, entry, connection)
+                    case .conversing(let tunnel, let hop, let entry): try converse(tunnel, hop, entry, connection)
                     }
                 if let step { return step }
             }
@@ -147,10 +149,10 @@ struct ProxiedOpening: OpeningWork {
         case .opening: return .wait(.init(points: [.init(point, .reader, for: [.readable, .writable])], deadline: nil))
         case .open:
             connection.endLower()
-            return try addLayer(for: 0, isSecured: true, connection)
+            return try addLayer(for: 0, isTLSOpen: true, connection)
         default:
             var error = lower.error(.reader) ?? .closed
-            if let proxy = route?.hops.first, proxy.kind.hasPrefix("HTTP") {
+            if let proxy = route?.hops.first, proxy.isHTTP {
                 error = error.with([.unreachableProxy: .text(proxy.hostAndPort)])
             }
             abandonRoute(error, at: nil, nil, connection)
@@ -159,8 +161,10 @@ struct ProxiedOpening: OpeningWork {
     }
 
     /// Adds the next layer: TLS to a proxy, then the conversation with it; after the last proxy, TLS to the target.
+    ///
+    /// - Parameter isTLSOpen: whether the topmost layer is TLS to this proxy, if it requires TLS.
     private mutating func addLayer(
-        for hop: Int, isSecured: Bool = false, _ connection: Connection
+        for hop: Int, isTLSOpen: Bool = false, _ connection: Connection
     ) throws(StreamError) -> OpeningStep? {
         guard let route else { throw .closed }
         guard hop < route.hops.count else {
@@ -169,7 +173,7 @@ struct ProxiedOpening: OpeningWork {
             return nil
         }
         let proxy = route.hops[hop]
-        if !isSecured, let configuration = proxy.tls {
+        if !isTLSOpen, let configuration = proxy.tls {
             try beginTLS(configuration, hop: hop, connection)
             return nil
         }
@@ -181,8 +185,8 @@ struct ProxiedOpening: OpeningWork {
         let tunnel = TunnelTransport(
             route.plan.machines[hop], over: route.engine, tls: property(.tlsInformation),
             boundBy: property(.serverEndPointBinding))
-        let step = connection.beginStep(.proxy(proxy.kind, proxy.hostAndPort))
-        phase = .conversing(tunnel, hop: hop, step: step)
+        let entry = connection.beginStep(.proxy(proxy.kind, proxy.hostAndPort))
+        phase = .conversing(tunnel, hop: hop, entry: entry)
         return nil
     }
 
@@ -212,43 +216,43 @@ struct ProxiedOpening: OpeningWork {
     private mutating func beginTLS(
         _ configuration: TLSConfiguration, hop: Int?, _ connection: Connection
     ) throws(StreamError) {
-        let step = connection.beginStep(.tls(hop.flatMap { route?.hops[$0].host } ?? host))
+        let entry = connection.beginStep(.tls(hop.flatMap { route?.hops[$0].host } ?? host))
         guard let context = TLSContextCache.shared.existing(for: configuration) else {
             let preparation = ContextPreparation(configuration, loop: connection.point.loop)
-            phase = .preparing(preparation, hop: hop, step: step)
+            phase = .preparing(preparation, hop: hop, entry: entry)
             return
         }
         do throws(StreamError) {
-            try beginHandshake(configuration, context, hop, step)
+            try beginHandshake(configuration, context, hop, entry)
         } catch {
-            connection.endStep(step, .failed(error))
+            connection.endStep(entry, .failed(error))
             throw error
         }
     }
 
     private mutating func beginHandshake(
-        _ configuration: TLSConfiguration, _ context: TLSContext, _ hop: Int?, _ step: Int
+        _ configuration: TLSConfiguration, _ context: TLSContext, _ hop: Int?, _ entry: Int
     ) throws(StreamError) {
         guard let route else { throw .closed }
         let proxy = hop.map { route.hops[$0] }
         let tls = try TLSTransport(
             configuration, peerName: proxy?.host ?? host, port: proxy?.port ?? port, through: route.description,
             over: route.engine, context: context)
-        phase = .securing(tls, hop: hop, step: step)
+        phase = .securing(tls, hop: hop, entry: entry)
     }
 
     /// Waits for the context of the handshake.
     private mutating func prepare(
-        _ preparation: ContextPreparation, _ hop: Int?, _ step: Int, _ connection: Connection
+        _ preparation: ContextPreparation, _ hop: Int?, _ entry: Int, _ connection: Connection
     ) throws(StreamError) -> OpeningStep? {
         let deadline = route?.deadline
         do throws(StreamError) {
             guard let context = try preparation.context(until: deadline) else {
                 return .wait(.init(points: [preparation.readiness], deadline: deadline))
             }
-            try beginHandshake(preparation.configuration, context, hop, step)
+            try beginHandshake(preparation.configuration, context, hop, entry)
         } catch {
-            connection.endStep(step, .failed(error))
+            connection.endStep(entry, .failed(error))
             guard hop != nil, error.isTimeout else { throw error }
             abandonRoute(error, at: nil, nil, connection)
         }
@@ -257,7 +261,7 @@ struct ProxiedOpening: OpeningWork {
 
     /// Takes a step of the handshake. A target that cannot be trusted is not tried over another route.
     private mutating func secure(
-        _ tls: TLSTransport, _ hop: Int?, _ step: Int, _ connection: Connection
+        _ tls: TLSTransport, _ hop: Int?, _ entry: Int, _ connection: Connection
     ) throws(StreamError) -> OpeningStep? {
         do throws(StreamError) {
             if case .wouldBlock(let interest) = try tls.tryOpen() {
@@ -265,19 +269,19 @@ struct ProxiedOpening: OpeningWork {
                 return try wait(at: tls, for: interest, "waiting for the TLS handshake\(peer)")
             }
         } catch {
-            connection.endStep(step, .failed(error))
+            connection.endStep(entry, .failed(error))
             guard hop != nil else { throw error }
             abandonRoute(error, at: nil, nil, connection)
             return nil
         }
-        connection.endStep(step, .succeeded(tls.summary))
+        connection.endStep(entry, .succeeded(tls.summary))
         route?.engine = .layer(tls)
-        if let hop { return try addLayer(for: hop, isSecured: true, connection) }
+        if let hop { return try addLayer(for: hop, isTLSOpen: true, connection) }
         return finish(connection)
     }
 
     private mutating func converse(
-        _ tunnel: TunnelTransport, _ hop: Int, _ step: Int, _ connection: Connection
+        _ tunnel: TunnelTransport, _ hop: Int, _ entry: Int, _ connection: Connection
     ) throws(StreamError) -> OpeningStep? {
         do throws(StreamError) {
             defer { connection.addProperties(tunnel.properties) }
@@ -286,11 +290,11 @@ struct ProxiedOpening: OpeningWork {
                 return try wait(at: tunnel, for: interest, "waiting for the proxy \(proxy)")
             }
         } catch {
-            connection.endStep(step, .failed(error))
+            connection.endStep(entry, .failed(error))
             abandonRoute(error, at: hop, tunnel.refusal, connection)
             return nil
         }
-        connection.endStep(step, .succeeded(tunnel.summary ?? ""))
+        connection.endStep(entry, .succeeded(tunnel.summary ?? ""))
         route?.engine = tunnel.engine
         return try addLayer(for: hop + 1, connection)
     }
@@ -306,47 +310,47 @@ struct ProxiedOpening: OpeningWork {
     // MARK: Looking up
 
     private mutating func beginLookup(_ name: String, _ families: AddressFamilies, _ connection: Connection) {
-        let step = connection.beginStep(.lookup(name))
+        let entry = connection.beginStep(.lookup(name))
         do throws(ResolverError) {
             let request = AddressRequest(try HostName(name), families: families, until: limit?.instant)
             let answers = LookupAnswers(loop: connection.point.loop)
             let token = answers.start(request, resolver)
-            phase = .lookingUp(Lookup(name: name, answers: answers, token: token, step: step))
+            phase = .lookingUp(Lookup(name: name, answers: answers, token: token, entry: entry))
         } catch {
-            lookupFailed(StreamError(error, name: name), step, connection)
+            lookupFailed(StreamError(error, name: name), entry, connection)
         }
     }
 
-    private mutating func finish(_ lookup: Lookup, _ connection: Connection) throws(StreamError) -> OpeningStep? {
+    private mutating func finishLookup(_ lookup: Lookup, _ connection: Connection) throws(StreamError) -> OpeningStep? {
         var lookup = lookup
         for answer in lookup.answers.take() {
             switch answer {
             case .batch(let batch): lookup.found += batch.addresses
             case .ended(nil):
                 let count = lookup.found.count
-                connection.endStep(lookup.step, .succeeded(count == 1 ? "1 address" : "\(count) addresses"))
+                connection.endStep(lookup.entry, .succeeded(count == 1 ? "1 address" : "\(count) addresses"))
                 machine.found(lookup.found)
                 phase = .deciding
                 return nil
             case .ended(let error?):
                 let failure = StreamError(error, name: lookup.name)
-                lookupFailed(failure, hasNoData: error.code == .noData, lookup.step, connection)
+                lookupFailed(failure, hasNoData: error.code == .noData, lookup.entry, connection)
                 return nil
             }
         }
         phase = .lookingUp(lookup)
         if let limit, limit <= .now {
             lookup.token.cancel()
-            lookupFailed(StreamError(posix: ETIMEDOUT, .openTimedOut("looking up the name")), lookup.step, connection)
+            lookupFailed(StreamError(posix: ETIMEDOUT, .openTimedOut("looking up the name")), lookup.entry, connection)
             return nil
         }
         return .wait(.init(points: [.init(lookup.answers.point, .reader, for: .readable)], deadline: limit))
     }
 
     private mutating func lookupFailed(
-        _ error: StreamError, hasNoData: Bool = false, _ step: Int, _ connection: Connection
+        _ error: StreamError, hasNoData: Bool = false, _ entry: Int, _ connection: Connection
     ) {
-        connection.endStep(step, .failed(error))
+        connection.endStep(entry, .failed(error))
         machine.lookupFailed(error, hasNoData: hasNoData)
         phase = .deciding
     }
