@@ -28,8 +28,8 @@ final class HTTP2ConnectLayer: StreamTransport {
 
     var waitPoint: WaitPoint { lower.waitPoint }
 
-    /// What one call has received.
-    private struct Share {
+    /// What one call has received, of what it may.
+    private struct Budget {
         var reads = 0
         var isSpent = false
     }
@@ -38,33 +38,33 @@ final class HTTP2ConnectLayer: StreamTransport {
     ///
     /// The layer below may signal clients that are called at once, and use this transport.
     private func withCore<Result: Sendable>(
-        _ body: (inout HTTP2ConnectCore, inout Share) throws(StreamError) -> Result
+        _ body: (inout HTTP2ConnectCore, inout Budget) throws(StreamError) -> Result
     ) throws(StreamError) -> Result {
-        var share = Share()
+        var budget = Budget()
         defer {
-            if share.isSpent {
+            if budget.isSpent {
                 waitPoint.signalNextTurn([.readable, .writable])
-            } else if share.reads > 0 {
+            } else if budget.reads > 0 {
                 waitPoint.signal([.readable, .writable])
             }
         }
         return try DirectTarget.delayingCalls { () throws(StreamError) in
             try connection.core.withLock { (core) throws(StreamError) in
                 defer { setTimer(core.nextDeadline) }
-                return try body(&core, &share)
+                return try body(&core, &budget)
             }
         }
     }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        try withCore { (core, share) throws(StreamError) in
+        try withCore { (core, budget) throws(StreamError) in
             while true {
                 let attempt = try core.read(into: &buffer, now: .now)
                 // Credit for what was read. A failed write does not lose what the proxy has sent before.
                 let blocked = (try? core.write(to: lower)) ?? nil
                 guard case .wouldBlock = attempt else { return attempt }
                 if let blocked, core.isOutputFull { return .wouldBlock(blocked) }
-                if let interest = try receive(&core, &share) { return .wouldBlock(interest.union(blocked ?? [])) }
+                if let interest = try receive(&core, &budget) { return .wouldBlock(interest.union(blocked ?? [])) }
             }
         }
     }
@@ -72,7 +72,7 @@ final class HTTP2ConnectLayer: StreamTransport {
     func peek() throws(StreamError) -> Attempt { try peekByReading() }
 
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
-        try withCore { (core, share) throws(StreamError) in
+        try withCore { (core, budget) throws(StreamError) in
             while true {
                 if let failure = core.failure { throw failure }
                 // Otherwise the output would grow.
@@ -81,38 +81,38 @@ final class HTTP2ConnectLayer: StreamTransport {
                     _ = try core.write(to: lower)
                     return .moved(count)
                 }
-                if let interest = try receive(&core, &share) { return .wouldBlock(interest) }
+                if let interest = try receive(&core, &budget) { return .wouldBlock(interest) }
             }
         }
     }
 
     func writability() throws(StreamError) -> Attempt {
-        try withCore { (core, share) throws(StreamError) in
+        try withCore { (core, budget) throws(StreamError) in
             while true {
                 // The call that writes throws the error.
                 if core.failure != nil { return .moved(1) }
                 if let interest = try core.write(to: lower) { return .wouldBlock(interest) }
                 if !core.isFull { return .moved(1) }
-                if let interest = try receive(&core, &share) { return .wouldBlock(interest) }
+                if let interest = try receive(&core, &budget) { return .wouldBlock(interest) }
             }
         }
     }
 
     func tryFlush() throws(StreamError) -> Attempt {
-        try withCore { (core, share) throws(StreamError) in
+        try withCore { (core, budget) throws(StreamError) in
             if let interest = try core.write(to: lower) { return .wouldBlock(interest) }
             return try lower.tryFlush()
         }
     }
 
     func tryFinish() throws(StreamError) -> Attempt {
-        try withCore { (core, share) throws(StreamError) in
+        try withCore { (core, budget) throws(StreamError) in
             while true {
                 if let failure = core.failure { throw failure }
                 if let interest = try core.write(to: lower) { return .wouldBlock(interest) }
                 if core.hasFinished { return try lower.tryFlush() }
                 if try core.send(RawSpan(), endsHere: true, now: .now) == nil,
-                    let interest = try receive(&core, &share)
+                    let interest = try receive(&core, &budget)
                 {
                     return .wouldBlock(interest)
                 }
@@ -153,10 +153,10 @@ final class HTTP2ConnectLayer: StreamTransport {
         try lower.setProperty(value, named: name)
     }
 
-    /// Receives what the proxy has sent. Returns the interest to wait for if there is nothing, or the share of the call is spent.
-    private func receive(_ core: inout HTTP2ConnectCore, _ share: inout Share) throws(StreamError) -> Interest? {
-        if share.reads == HTTP2ConnectLayer.maximumReads || (share.reads > 0 && waitPoint.loop.isShareSpent) {
-            share.isSpent = true
+    /// Receives what the proxy has sent. Returns the interest to wait for if there is nothing, or the budget of the call is spent.
+    private func receive(_ core: inout HTTP2ConnectCore, _ budget: inout Budget) throws(StreamError) -> Interest? {
+        if budget.reads == HTTP2ConnectLayer.maximumReads || (budget.reads > 0 && waitPoint.loop.isShareSpent) {
+            budget.isSpent = true
             return .readable
         }
         var buffer = [UInt8](repeating: 0, count: HTTP2ConnectLayer.readSize)
@@ -169,7 +169,7 @@ final class HTTP2ConnectLayer: StreamTransport {
         } catch {
             core.failToRead(error)
         }
-        share.reads += 1
+        budget.reads += 1
         return nil
     }
 
@@ -185,11 +185,11 @@ final class HTTP2ConnectLayer: StreamTransport {
     }
 
     private func act() {
-        try? withCore { (core, share) throws(StreamError) in
+        try? withCore { (core, budget) throws(StreamError) in
             // Fired while the tunnel was closed, it would read beside the lingering connection.
             if core.isClosed { return }
             // What has arrived comes first: this thread may be late.
-            while try receive(&core, &share) == nil {}
+            while try receive(&core, &budget) == nil {}
             core.act(now: .now)
             _ = try core.write(to: lower)
         }

@@ -20,14 +20,14 @@ final class HTTP1ServerCarrier: ServerCarrier {
     /// The states of the request and the response on the connection.
     private var exchange: ExchangeMachine
     /// What follows the head of the response.
-    private var body = ResponsePlan.Body.none
+    private var responseBody = ResponsePlan.Body.none
     /// Whether the client has received the last response on the connection, and may still send.
     private var lingers = false
 
     init(_ incoming: IncomingRequest, on connection: HTTP1ServerConnection) {
         self.incoming = incoming
         self.connection = connection
-        task = connection.watcher
+        task = connection.task
         let configuration = connection.context.configuration
         decoder = BodyDecoder(incoming.framing, limits: configuration.limits)
         requestPace = BodyPace(limit: configuration.bodyTimeout, rate: configuration.minimumBodyRate)
@@ -46,14 +46,14 @@ final class HTTP1ServerCarrier: ServerCarrier {
     func readBody(upTo limit: Int) async throws(StreamError) -> [UInt8] {
         if let refusal { throw .requestRefused(refusal.status, underlying: refusal.error) }
         while true {
-            if connection.mustYield() { await Task.yield() }
+            if connection.countStep() { await Task.yield() }
             if let piece = try takePiece(upTo: max(1, limit)) {
                 if decoder.isComplete { try endWait() }
                 return piece
             }
             if exchange.needsContinue {
                 exchange.permitBody()
-                connection.output = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+                connection.outgoing = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
                 try await sendOutput()
             }
             do throws(StreamError) {
@@ -136,16 +136,16 @@ final class HTTP1ServerCarrier: ServerCarrier {
     // MARK: The response
 
     func makeHead(_ response: HTTPResponse, length: Int64?) throws(StreamError) -> ResponsePlan.Body {
-        connection.output.removeAll(keepingCapacity: true)
+        connection.outgoing.removeAll(keepingCapacity: true)
         let plan = try ResponsePlan(
             response, length: length, to: incoming, mayPersist: mayKeepConnection, date: context.date.now,
-            into: &connection.output)
+            into: &connection.outgoing)
         do throws(HTTPMessageError) {
             try exchange.beginResponse(response.status, framing: plan.framing, isPersistent: plan.keepsConnection)
         } catch {
             throw StreamError(error)
         }
-        body = plan.body
+        responseBody = plan.body
         return plan.body
     }
 
@@ -153,7 +153,7 @@ final class HTTP1ServerCarrier: ServerCarrier {
 
     func sendWhole(_ bytes: [UInt8]) async throws(StreamError) {
         if bytes.count <= HTTP1ServerCarrier.smallBody {
-            connection.output += bytes
+            connection.outgoing += bytes
             try await sendOutput()
         } else {
             try await sendOutput()
@@ -162,18 +162,18 @@ final class HTTP1ServerCarrier: ServerCarrier {
     }
 
     func send(_ piece: [UInt8]) async throws(StreamError) {
-        guard body == .chunked else { return try await sendBody(piece) }
-        connection.output.removeAll(keepingCapacity: true)
-        ChunkedEncoder.write(piece.span.bytes, into: &connection.output)
-        try await sendBody(connection.output)
+        guard responseBody == .chunked else { return try await sendBody(piece) }
+        connection.outgoing.removeAll(keepingCapacity: true)
+        ChunkedEncoder.write(piece.span.bytes, into: &connection.outgoing)
+        try await sendBody(connection.outgoing)
     }
 
     func endResponse(_ trailers: HTTPFields) async throws(StreamError) {
-        switch body {
+        switch responseBody {
         case .chunked:
-            connection.output.removeAll(keepingCapacity: true)
+            connection.outgoing.removeAll(keepingCapacity: true)
             do throws(HTTPMessageError) {
-                try ChunkedEncoder.writeEnd(trailers: trailers, into: &connection.output)
+                try ChunkedEncoder.writeEnd(trailers: trailers, into: &connection.outgoing)
             } catch {
                 throw StreamError(error)
             }
@@ -188,7 +188,7 @@ final class HTTP1ServerCarrier: ServerCarrier {
 
     private func sendOutput() async throws(StreamError) {
         do throws(StreamError) {
-            try await connection.writeAll(connection.output)
+            try await connection.writeAll(connection.outgoing)
         } catch {
             isClientGone = true
             throw error
@@ -229,15 +229,15 @@ final class HTTP1ServerCarrier: ServerCarrier {
             try response.fields.set("Upgrade", for: .connection)
             try response.fields.set(String(decoding: context.date.now, as: UTF8.self), for: .date)
             _ = try exchange.beginResponse(response.status, framing: .tunnel, isPersistent: true)
-            connection.output.removeAll(keepingCapacity: true)
-            response.serializeOpenHead(into: &connection.output)
-            connection.output += ChunkedEncoder.chunkEnd
+            connection.outgoing.removeAll(keepingCapacity: true)
+            response.serializeOpenHead(into: &connection.outgoing)
+            connection.outgoing += ChunkedEncoder.chunkEnd
         } catch {
             throw StreamError(error)
         }
         willSend(.switchingProtocols)
         try await sendOutput()
-        connection.watcher.leaveToHandler()
+        connection.task.leaveToHandler()
         let received = connection.takeBuffer()
         try pair.set(.readTimeout, to: nil)
         try pair.set(.writeTimeout, to: nil)

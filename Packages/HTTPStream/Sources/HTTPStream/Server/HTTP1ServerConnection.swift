@@ -23,7 +23,7 @@ final class HTTP1ServerConnection {
     let context: ServerContext
     var buffer = ReceiveBuffer(capacity: HTTP1ServerConnection.bufferSize)
     /// Memory for heads and pieces to be sent.
-    var output: [UInt8] = []
+    var outgoing: [UInt8] = []
 
     private static let bufferSize = 8 * 1024
     /// The number of reads or pieces after which the clock is read.
@@ -32,8 +32,8 @@ final class HTTP1ServerConnection {
     /// The address of the client, also once it has disconnected; nil unless the configuration's observer needs it.
     let observedAddress: SocketAddress?
 
-    /// Observes the client while a handler runs.
-    private(set) lazy var watcher = DisconnectionWatcher(pair.input.waitPoint, limit: configuration.halfClosedTimeout)
+    /// The task of the handler, which is cancelled once the client has disconnected.
+    private(set) lazy var task = DisconnectionWatcher(pair.input.waitPoint, limit: configuration.halfClosedTimeout)
 
     let loop: EventLoop
     /// Whether the wait is for the first request.
@@ -45,7 +45,7 @@ final class HTTP1ServerConnection {
     private var parser: HeadParser
     private var readTimeout = Duration.zero
     private var writeTimeout: Duration
-    /// Counts the calls of ``mustYield()``; wraps around.
+    /// Counts the calls of ``countStep()``; wraps around.
     private var steps: UInt8 = 0
 
     init(_ client: ServedConnection, _ context: ServerContext) {
@@ -174,7 +174,7 @@ final class HTTP1ServerConnection {
     ///
     /// - Throws: the error of the stream; ``StreamError/timedOut``.
     private func fill(within limit: Duration) async throws(StreamError) -> Int {
-        if mustYield() { await Task.yield() }
+        if countStep() { await Task.yield() }
         try setReadLimit(limit)
         return try await buffer.fill(from: pair.input)
     }
@@ -187,7 +187,7 @@ final class HTTP1ServerConnection {
     ///
     /// - Throws: the error of the stream; ``StreamError/timedOut``.
     func receive(within limit: Duration) async throws(StreamError) -> Int {
-        if mustYield() { await Task.yield() }
+        if countStep() { await Task.yield() }
         if let count = try buffer.fill(from: pair.input, waits: false) { return count }
         guard change(to: .receiving) else { throw .closed }
         try setReadLimit(limit)
@@ -199,7 +199,7 @@ final class HTTP1ServerConnection {
     ///
     /// - Throws: the error of the stream; ``StreamError/timedOut``.
     func write(_ bytes: RawSpan, within limit: Duration) async throws(StreamError) -> Int {
-        // Checked at every write, unlike `mustYield()`: one write may encrypt a large piece.
+        // Checked at every write, unlike `countStep()`: one write may encrypt a large piece.
         if loop.isShareSpent { await Task.yield() }
         var written = try pair.output.tryWrite(bytes)
         let isFlushed = try pair.output.tryFlush()
@@ -210,7 +210,7 @@ final class HTTP1ServerConnection {
             guard change(to: .busy) else { throw .closed }
         }
         guard let written, written > 0 else { throw .closed }
-        watcher.noteTransfer()
+        task.noteTransfer()
         return written
     }
 
@@ -245,7 +245,7 @@ final class HTTP1ServerConnection {
 
     /// Counts a read, or a piece of a body, and returns whether the caller must now yield to the loop: a client that sends small pieces at
     /// full speed must not keep the loop from its other work.
-    func mustYield() -> Bool {
+    func countStep() -> Bool {
         steps &+= 1
         return steps % HTTP1ServerConnection.stepsPerCheck == 0 && loop.isShareSpent
     }
@@ -259,9 +259,9 @@ final class HTTP1ServerConnection {
 
     /// Responds in place of the handler; the connection must then end. Returns false if the client is gone.
     func send(_ refusal: RequestRefusal) async -> Bool {
-        output.removeAll(keepingCapacity: true)
+        outgoing.removeAll(keepingCapacity: true)
         let text = refusal.text
-        output += Array(
+        outgoing += Array(
             """
             HTTP/1.1 \(refusal.status) \(refusal.status.standardPhrase)\r
             Date: \(String(decoding: context.date.now, as: UTF8.self))\r
@@ -271,7 +271,7 @@ final class HTTP1ServerConnection {
             \r
             \(text)
             """.utf8)
-        return (try? await writeAll(output)) != nil
+        return (try? await writeAll(outgoing)) != nil
     }
 
     /// Closes the connection so that the client receives the last response, even if it is still sending.

@@ -174,14 +174,3 @@ public final class HTTPServer: Sendable {
         listener.stop(within: grace)
     }
 }
-
-extension ServerContext {
-    /// Serves a client with the version of HTTP that it has negotiated, or with which it begins.
-    func serve(_ client: ServedConnection, _ handler: @escaping HTTPServer.Handler) async {
-        if client.pair[.tlsInformation]?.applicationProtocol == HTTPVersions.http2Protocol {
-            await HTTP2ServerLink(client, self).serve(handler)
-        } else {
-            await HTTP1ServerConnection(client, self).serve(handler)
-        }
-    }
-}

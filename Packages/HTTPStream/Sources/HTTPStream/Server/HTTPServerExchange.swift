@@ -55,13 +55,13 @@ public final class HTTPServerExchange: @unchecked Sendable {
     /// The fields after a chunked body or one of HTTP/2, once the body has ended; none of those that frame, route or authenticate a message (RFC
     /// 9110 §6.5.1): over HTTP/1.1 the request is refused for them, over HTTP/2 they are left out.
     public var trailers: HTTPFields {
-        guard (try? use.enter()) != nil else { return HTTPFields() }
-        defer { use.leave() }
+        guard (try? gate.enter()) != nil else { return HTTPFields() }
+        defer { gate.leave() }
         return carrier.trailers
     }
 
     /// Admits the calls.
-    let use = CallGate()
+    let gate = CallGate()
     let carrier: any ServerCarrier
     private var answer = Answer.none
     private let progress = Locked(Progress())
@@ -116,8 +116,8 @@ extension HTTPServerExchange {
     /// - Throws: an error for a body that is malformed, longer than the server's limit, or too slow. The client receives a
     ///   corresponding response unless one has begun. Rethrow the error from the handler.
     public func readBody(upTo limit: Int = 65536) async throws(StreamError) -> [UInt8] {
-        try use.enter()
-        defer { use.leave() }
+        try gate.enter()
+        defer { gate.leave() }
         return try await carrier.readBody(upTo: limit)
     }
 
@@ -162,8 +162,8 @@ extension HTTPServerExchange {
     }
 
     private func respond(_ response: HTTPResponse, _ body: [UInt8]) async throws(StreamError) {
-        try use.enter()
-        defer { use.leave() }
+        try gate.enter()
+        defer { gate.leave() }
         let framing = try begin(response, knownLength: Int64(body.count))
         if framing == .none {
             try await carrier.sendHead()
@@ -183,8 +183,8 @@ extension HTTPServerExchange {
     ///     the connection is closed).
     /// - Throws: as ``respond(_:fields:body:)``.
     public func begin(_ response: HTTPResponse, length: Int64? = nil) async throws(StreamError) {
-        try use.enter()
-        defer { use.leave() }
+        try gate.enter()
+        defer { gate.leave() }
         _ = try begin(response, knownLength: length)
         try await carrier.sendHead()
     }
@@ -194,8 +194,8 @@ extension HTTPServerExchange {
     /// - Throws: `EINVAL` before ``begin(_:length:)`` and beyond the announced length; the error of the connection, after which
     ///   the handler should return.
     public func write(_ piece: [UInt8]) async throws(StreamError) {
-        try use.enter()
-        defer { use.leave() }
+        try gate.enter()
+        defer { gate.leave() }
         guard case .begun(let body) = answer else { throw .notBegun }
         if piece.isEmpty { return }
         switch body {
@@ -213,8 +213,8 @@ extension HTTPServerExchange {
 
     /// Whether the handler has begun a response.
     package var hasResponse: Bool {
-        guard (try? use.enter()) != nil else { return true }
-        defer { use.leave() }
+        guard (try? gate.enter()) != nil else { return true }
+        defer { gate.leave() }
         if case .none = answer { return false }
         return true
     }
@@ -225,8 +225,8 @@ extension HTTPServerExchange {
     /// - Throws: `EINVAL` before ``begin(_:length:)``, short of the announced length, for trailers that are not allowed (RFC 9110 §6.5.1), and over HTTP/1.1
     ///   for any after a body of announced length; nothing was sent then, and the response is still open. The error of the connection.
     public func finish(trailers: HTTPFields = HTTPFields()) async throws(StreamError) {
-        try use.enter()
-        defer { use.leave() }
+        try gate.enter()
+        defer { gate.leave() }
         try await finishBody(trailers)
     }
 
@@ -270,8 +270,8 @@ extension HTTPServerExchange {
     /// - Throws: `EAGAIN` at the maximum of such connections, for which the client receives a 503 if the handler does not respond;
     ///   `StreamError.busy` during another call; `StreamError.closed` after the end of the handler.
     public func declareLongLived() throws(StreamError) {
-        try use.enter()
-        defer { use.leave() }
+        try gate.enter()
+        defer { gate.leave() }
         try takePermit()
     }
 
@@ -312,8 +312,8 @@ extension HTTPServerExchange {
     public func switchProtocols(
         to protocolName: String, fields: HTTPFields = HTTPFields()
     ) async throws(StreamError) -> HTTPUpgradedConnection {
-        try use.enter()
-        defer { use.leave() }
+        try gate.enter()
+        defer { gate.leave() }
         guard case .none = answer else { throw .answeredTwice }
         try carrier.requireOffer(of: protocolName)
         if fields.contains(.contentLength) || fields.contains(.transferEncoding) {
@@ -339,7 +339,7 @@ extension HTTPServerExchange {
         let isDisconnected = await carrier.task.end()
         permit.withLock { $0 = nil }
         // A call that another task has begun, and the handler has not awaited, still uses the connection and the exchange.
-        guard use.close() else {
+        guard gate.close() else {
             carrier.abandon()
             report(isComplete: false)
             return false
