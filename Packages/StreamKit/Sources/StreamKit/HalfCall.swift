@@ -15,8 +15,9 @@ enum CallStep {
 
 /// A call on one half of a connection that may have to wait: reading, writing, finishing, opening.
 ///
-/// A call is a value whose steps never wait, except that a blocking call may wait in its system call. It enters the half, and each step tries once more and then leaves the half, or tells what
-/// to wait for. How to wait is the driver's business, and each operation is written once for all drivers:
+/// A call is a value whose steps wait only inside the transport's `read` or `write`, and only for a blocking caller. It enters the half, and
+/// each step tries once more and then leaves the half, or tells what to wait for. How to wait is the driver's business, and each operation is
+/// written once for all drivers:
 ///
 /// - ``suspend(_:_:)`` waits as a task. Steps are functions that do not suspend, so that their variables do not add to the memory of a
 ///   suspended task.

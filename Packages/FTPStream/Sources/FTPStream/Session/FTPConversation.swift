@@ -161,13 +161,14 @@ struct FTPConversation: Sendable {
         let count = isDownload ? receivedCount : nil
         try advanceMachine { (machine) throws(FTPError) in try machine.didTransfer(error == nil ? count : nil) }
         guard let error else { return timers.startCommand() }
+        // The server has confirmed the transfer before: no further reply gives the reason.
         if case .performing(.ready) = phase { throw error }
         beginFailing(error)
     }
 
     private var isDownload: Bool { if case .retrieve = job { true } else { false } }
 
-    /// Waits for the reason why the data connection failed.
+    /// Begins to wait for the reason why the data connection failed.
     private mutating func beginFailing(_ error: StreamError) {
         phase = .failing(error)
         timers.startCommand(within: FTPTimeLimits.cause)
@@ -233,7 +234,7 @@ struct FTPConversation: Sendable {
     /// Closes the data connection and the socket that listens for one.
     private mutating func closeData() { dataConnection.close(&deferred) }
 
-    /// Waits at the data connection, and for what the server says meanwhile.
+    /// Notes that the conversation is blocked at the data connection, and by what the server says meanwhile.
     mutating func waitForData(_ half: WaitPoint.Half) {
         guard let data, let control else { return }
         switch half {

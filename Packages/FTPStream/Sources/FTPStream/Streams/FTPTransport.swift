@@ -198,8 +198,8 @@ final class FTPTransport: WaitPoint, StreamTransport, @unchecked Sendable {
         }
     }
 
-    /// Performs `body` on the data connection when it is open. `body` returns nil if it has finished the transfer; an error
-    /// finishes it, too. The server's final reply then decides the result.
+    /// Performs `body` on the data connection when it is open. `body` returns nil if the conversation has to go on: the transfer is
+    /// finished, or a reply of the server has decided. An error finishes the transfer, too; the server's final reply then decides the result.
     private func transfer(
         _ body: (inout FTPConversation, StreamPair) throws(StreamError) -> Attempt?
     ) throws(StreamError) -> Attempt {

@@ -178,6 +178,7 @@ extension HTTP1Exchange {
         if messages.body.isCoded { return try prepareDecoded(&deferred) }
         while true {
             if messages.body.isComplete { return .ended(try endResponse()) }
+            // `.payload` does not occur with a limit of 0.
             switch try messages.body.next(in: &link.buffer, upTo: 0) {
             case .end, .payload: return .ended(try endResponse())
             case .needMore:

@@ -337,7 +337,7 @@ extension HTTP2Exchange {
         }
     }
 
-    /// Of a head, the connection counts none: frames of all streams are written together.
+    /// The head counts as one byte: the link writes the frames of all streams together, and does not tell when those of this one have left.
     var bytesSent: Int {
         switch phase {
         case .prepared, .queued: 0

@@ -5,10 +5,10 @@ internal import StreamKit
 
 /// A connection of HTTP/2, which any number of messages share: an ``HTTP2ClientLink`` or an ``HTTP2ServerLink``.
 ///
-/// Theory of operation. The core knows the messages and the protocol; the link carries bytes between it and the connection, under one lock.
-/// The link never calls the program under the lock: what has happened on a stream is kept with it, and the notices of the core are performed
-/// after the lock has been released. The loop reads for all streams, or a thread that waits for one of them (``ReadingRole``), so that no
-/// stream depends on the reader of another one. While a thread has the role, the loop only writes.
+/// Theory of operation. The core knows the messages and the protocol; the link carries bytes between it and the connection, under one lock
+/// for the core. The link never calls the program under the lock: what has happened on a stream is kept with it, and the notices of the core
+/// are performed after the lock has been released. The loop reads for all streams, or a thread that waits for one of them (``ReadingRole``,
+/// which has a lock of its own), so that no stream depends on the reader of another one. While a thread has the role, the loop only writes.
 ///
 /// On the loop's thread, frames are written at the end of the turn: the messages of one turn leave in one write. Other threads write at once.
 class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {

@@ -122,8 +122,8 @@ protocol CarrierInput: AnyObject, Sendable {
 /// The outcome of a step up to the head.
 enum HeadStep {
     case needs(Need)
-    /// The request was sent as far as it can be: to its end, up to 100 (Continue), or until the server has sent bytes. With `justNow`, the
-    /// response cannot have arrived yet.
+    /// The request was sent as far as it can be: to its end, up to 100 (Continue), or until the server has sent bytes; over HTTP/2 first
+    /// after the head, and again after the body. With `justNow`, the response cannot have arrived yet.
     case sent(justNow: Bool)
     /// An interim response (1xx).
     case interim(HTTPResponse)

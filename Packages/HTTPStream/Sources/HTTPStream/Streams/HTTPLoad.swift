@@ -212,6 +212,7 @@ extension HTTPLoad {
     // MARK: Exchanging
 
     private mutating func exchange(_ carrier: any HTTPCarrier) throws(StreamError) -> Interest? {
+        // Only for `read`, which had no chance to borrow; every other caller has called `noteTime()`.
         if lending == .justSent {
             lending = .none
             return clock.wait(for: .input)
@@ -233,7 +234,7 @@ extension HTTPLoad {
             if justNow {
                 lending.noteSent()
             } else if case .http2? = carrier.connection?.line {
-                // It limits connections, and this one is shared.
+                // The permit limits connections, and this one is shared.
                 endPermit()
             }
         case .interim(var head):
@@ -470,6 +471,7 @@ extension HTTPLoad {
     /// Ends the use of a connection: returns it to the pool, or closes it.
     private mutating func release(_ connection: HTTPConnection, _ carrier: (any HTTPCarrier)?, isReusable: Bool) {
         giveUp(connection)
+        // Returns the earlier outcome, if there is one.
         let dialled = connection.dial?.fail()
         if case .http2(let link) = connection.line {
             if !isReusable { carrier?.abandon(&deferred) }
