@@ -111,8 +111,7 @@ extension HTTPLoad {
     /// Finds or opens a connection for the request.
     private mutating func decide(mayReuse: Bool) throws(StreamError) -> Interest? {
         guard let url = fetch.url else { throw .badURL("the request has none.") }
-        let isDirect = settings.isDirect
-        let now = Moment.now
+        let (isDirect, now) = (settings.isDirect, Moment.now)
         let reuses = mayReuse && settings.options.keepsConnection
         let trust = settings.trust(mayRepeat: fetch.mayRepeat)
         if reuses, isDirect || settings.namesNoRoute && fetch.isAtNamedOrigin, !settings.offersSwitch,
