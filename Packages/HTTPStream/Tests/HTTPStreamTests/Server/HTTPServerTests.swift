@@ -500,7 +500,7 @@ import Testing
         let response = try await serving(server()) { exchange in
             escaped.withLock { $0 = exchange }
             async let body = exchange.body()
-            while !exchange.use.isEntered, !Task.isCancelled { await Task.yield() }
+            while !exchange.gate.isEntered, !Task.isCancelled { await Task.yield() }
             await #expect(throws: StreamError.busy) { try await exchange.finish() }
             isBusy.provide(())
             try await exchange.respond(.ok, body: body)

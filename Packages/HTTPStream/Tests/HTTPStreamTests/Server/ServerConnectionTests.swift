@@ -284,7 +284,7 @@ import Testing
                     failure.provide(true)
                 }
             }
-            while !exchange.use.isEntered, !Task.isCancelled { await Task.yield() }
+            while !exchange.gate.isEntered, !Task.isCancelled { await Task.yield() }
         } during: { server in
             let pair = try await open(server)
             try await pair.output.writeAll(Self.request)
