@@ -77,15 +77,8 @@ final class HTTP1Link: @unchecked Sendable {
         }
     }
 
-    /// Whether the connection can carry another request: it is open and no unexpected bytes have arrived.
-    ///
-    /// Bytes that a server sends without a request, or the end of the connection, must not be taken for the response to the next
-    /// request. The socket is therefore checked, which costs a system call, unless a read has emptied it within the time `trust`
-    /// before `now`.
-    ///
-    /// - Parameter trust: zero unless the connection is plain TCP.
-    func isIdle(_ now: Moment, trusting trust: Duration) -> Bool {
-        guard buffer.isEmpty else { return false }
-        return isDrained && lastRead.duration(to: now) < trust ? pair.isOpen : pair.isIdle
+    /// Whether a read has emptied the socket within this time before `now`, if the connection is plain TCP.
+    func wasDrained(within time: Duration, before now: Moment) -> Bool {
+        isDrained && lastRead.duration(to: now) < time
     }
 }

@@ -62,9 +62,14 @@ final class HTTPConnection: IdleConnection, @unchecked Sendable {
 
     func close() { pair.close() }
 
-    /// Whether the connection can carry another request; see ``HTTP1Link/isIdle(_:trusting:)``.
+    /// Whether the connection can carry another request: it is open and no unexpected bytes have arrived.
+    ///
+    /// Bytes that a server sends without a request, or the end of the connection, must not be taken for the response to the next
+    /// request. The socket is therefore checked, which costs a system call, unless a read has emptied it within the time `trust`
+    /// before `now`.
     func isIdle(_ now: Moment, trusting trust: Duration = .zero) -> Bool {
-        if case .http1(let link) = line { link.isIdle(now, trusting: key.isPlain ? trust : .zero) } else { false }
+        guard case .http1(let link) = line, link.buffer.isEmpty else { return false }
+        return link.wasDrained(within: trust, before: now) && key.isPlain ? pair.isOpen : pair.isIdle
     }
 
     /// Releases memory that the last request has taken.
