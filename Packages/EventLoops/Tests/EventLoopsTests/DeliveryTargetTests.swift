@@ -173,5 +173,17 @@ extension EventLoopsTests {
             outer.signal()
             #expect(order.values.last == "outer 1" && order.values.count == 4)
         }
+
+        @Test func lockedCodeDelaysDirectCalls() {
+            let seen = Record<Int>()
+            let lock = Locked(0)
+            let signal = DirectTarget().makeSignal { seen.append(lock.withLock { $0 }) }
+            let result = lock.withLockDelayingCalls { value in
+                signal.signal()
+                value = 1
+                return seen.values.isEmpty
+            }
+            #expect(result && seen.values == [1])
+        }
     }
 }
