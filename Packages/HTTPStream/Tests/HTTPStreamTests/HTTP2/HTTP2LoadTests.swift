@@ -41,7 +41,8 @@ import Testing
         let final = try #require(stream[.httpFinalRequest])
         #expect(final.fields[.userAgent] == sent.head.fields[.userAgent] && final.fields[.connection] == nil)
         let steps = try #require(stream[.report]?.steps)
-        #expect(steps.count == 2 && steps[0].outcome == .succeeded("HTTP/2.0 200 OK"))
+        try #require(steps.count == 2)
+        #expect(steps[0].outcome == .succeeded("HTTP/2.0 200 OK"))
         guard case .stream(1, let connection, others: 0) = steps[1].kind else {
             Issue.record("\(steps)")
             return
