@@ -84,7 +84,7 @@ public protocol StreamProxy: Hashable, Sendable {
     var nameLookup: ProxyNameLookup { get }
 
     /// Whether the proxy speaks HTTP: an error says then that an HTTP proxy cannot be reached, as CFNetwork's does.
-    @_spi(Packages) var isHTTP: Bool { get }
+    var isHTTP: Bool { get }
 
     /// Returns the conversation that requests a connection to `target`. Called before anything is sent to the proxy.
     ///
@@ -100,7 +100,7 @@ extension StreamProxy {
     public var nameLookup: ProxyNameLookup { .byProxy }
 
     /// No.
-    @_spi(Packages) public var isHTTP: Bool { false }
+    public var isHTTP: Bool { false }
 }
 
 /// Where the name of a target behind a proxy is looked up.

@@ -102,7 +102,7 @@ public struct HTTPProxy: StreamProxy {
     public var kind: String { tls == nil ? "HTTP" : "HTTPS" }
 
     /// Yes.
-    @_spi(Packages) public var isHTTP: Bool { true }
+    public var isHTTP: Bool { true }
 
     /// Makes the machine that requests a tunnel to `target`.
     ///
