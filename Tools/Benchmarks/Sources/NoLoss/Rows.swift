@@ -104,7 +104,9 @@ private func makeCrowd(
 private func send(_ crowd: RequestCrowd, _ count: Int) async throws {
     measure_begin()
     let failures = await crowd.run()
-    if let first = failures.first { stop("\(failures.count) of \(count) requests failed: \(first)") }
+    if let first = failures.first {
+        stop("\(failures.count) of \(count) requests failed: \(first.split(separator: "\n").joined(separator: "; "))")
+    }
 }
 
 /// Ends the program unless each request was processed, and only once if it is not idempotent.

@@ -9,9 +9,9 @@ import StreamKit
 final class HarshServer: Sendable {
     /// What the server does with one of its connections.
     ///
-    /// In an order in which no request can be lost or refused more than twice: a caller waits for one request at a time, so those that one
-    /// connection leaves are among the first 64 of the next one, unless they pause. Those that were refused may pause, so the server refuses
-    /// only in the first half, and ends connections at their first request only in the second one.
+    /// No request is left or refused more than twice, however slow its caller is: a connection ends only once all requests have been processed
+    /// that another one may have left (``State/mayEnd``), except at its first request. So the server refuses only in the first half, and ends
+    /// connections at their first request only in the second one.
     enum Manner: Int, CaseIterable {
         /// Ends once it has answered all that has arrived; without GOAWAY if all requests are idempotent: others may be on their way.
         case endsSilently
@@ -40,6 +40,8 @@ final class HarshServer: Sendable {
         var refused = 0
         var held: [Arrived] = []
         var isLowered = false
+        /// Whether the client has been told that the connection will end.
+        var isAnnounced = false
         /// The last stream that the server processes; nil before it ends the connection.
         var last: UInt32?
         var highest: UInt32 = 0
@@ -49,6 +51,14 @@ final class HarshServer: Sendable {
         var courses: [Int: Course] = [:]
         /// The paths that were refused.
         var refused: Set<String> = []
+        /// Those of them that have not been processed since.
+        var stillRefused: Set<String> = []
+        /// All requests with lower numbers have been processed.
+        var firstUnprocessed = 1
+        /// The highest number that has arrived.
+        var highest = 0
+        /// The highest number of those that an ended connection may have left.
+        var highestLeft = 0
         /// How often each request was processed, by number.
         var processed: [UInt8]
         var processedCount = 0
@@ -56,6 +66,15 @@ final class HarshServer: Sendable {
         let allIdempotent: Bool
         /// The number of connections that requests have used: a client may open more.
         var used = 0
+
+        /// Whether no request waits that another connection has left.
+        var mayEnd: Bool { firstUnprocessed > highestLeft }
+
+        /// Whether further requests will arrive, whatever happens to those that have.
+        var continues: Bool { highest + RequestCrowd.callerCount < processed.count - 1 }
+
+        /// Notes that a connection ends. The numbers of requests on their way are the next ones, one for each caller.
+        mutating func noteEnd() { highestLeft = min(highest + RequestCrowd.callerCount, processed.count - 1) }
 
         mutating func beginCourse() -> Course {
             used += 1
@@ -86,7 +105,9 @@ final class HarshServer: Sendable {
                 case .request(let stream, let request):
                     var course = state.courses[connection] ?? state.beginCourse()
                     course.highest = max(course.highest, stream.rawValue)
-                    course.held.append(Arrived(stream: stream, path: request.head.target.path ?? ""))
+                    let path = request.head.target.path ?? ""
+                    course.held.append(Arrived(stream: stream, path: path))
+                    state.highest = max(state.highest, Self.number(of: path))
                     state.courses[connection] = course
                     return nil
                 case .ended(let stream):
@@ -104,11 +125,16 @@ final class HarshServer: Sendable {
 
     /// Processes a request: counts it, and answers with its path.
     private static func process(_ arrived: Arrived, _ machine: inout HTTP2ServerMachine, _ state: inout State) throws {
-        let number = Int(arrived.path.dropFirst()) ?? 0
-        state.processed[number] &+= 1
+        state.processed[number(of: arrived.path)] &+= 1
         state.processedCount += 1
+        state.stillRefused.remove(arrived.path)
+        while state.firstUnprocessed < state.processed.count, state.processed[state.firstUnprocessed] > 0 {
+            state.firstUnprocessed += 1
+        }
         try machine.answer(arrived.stream, body: Array(arrived.path.utf8))
     }
+
+    private static func number(of path: String) -> Int { Int(path.dropFirst()) ?? 0 }
 
     private static func act(
         on stream: StreamID, _ course: inout Course, _ machine: inout HTTP2ServerMachine, _ state: inout State
@@ -119,22 +145,25 @@ final class HarshServer: Sendable {
         course.count += 1
         func end(_ action: HTTP2Script.Action) -> HTTP2Script.Action {
             state.endings[course.manner.rawValue] += 1
+            state.noteEnd()
             return action
         }
         func processFirst(at index: Int) throws { try process(course.held.remove(at: index), &machine, &state) }
         func refuse(at index: Int) {
             let arrived = course.held.remove(at: index)
             state.refused.insert(arrived.path)
+            state.stillRefused.insert(arrived.path)
             course.refused += 1
             machine.close(arrived.stream, code: .refusedStream, now: .zero)
         }
         let isFirstHalf = state.processedCount < state.processed.count / 2
         switch course.manner {
-        case .goAwayAtOnce where !isFirstHalf && course.count == 1: return end(.close(HTTP2Script.goAway(last: 0)))
+        case .goAwayAtOnce where !isFirstHalf && course.count == 1 && state.stillRefused.isEmpty:
+            return end(.close(HTTP2Script.goAway(last: 0)))
         case .refuses:
             let isNew = isFirstHalf && !state.refused.contains(course.held[index].path)
             if isNew, course.count % 3 == 0 { refuse(at: index) } else { try processFirst(at: index) }
-            guard course.count >= 60 else { return nil }
+            guard course.count >= 60, state.mayEnd else { return nil }
             course.last = stream.rawValue
             // The bodies of earlier requests may be on their way: their heads have arrived.
             while let open = course.held.firstIndex(where: { $0.stream.rawValue < stream.rawValue }) {
@@ -152,8 +181,12 @@ final class HarshServer: Sendable {
                 course.isLowered = false
                 return .write(streamLimit(50))
             }
-            if course.count == 90 { return .write(HTTP2Script.goAway(last: 0x7fff_ffff)) }
-            guard course.count >= 100 || (course.count > 90 && course.held.isEmpty) else { return nil }
+            if !course.isAnnounced {
+                guard course.count >= 90, state.mayEnd else { return nil }
+                course.isAnnounced = true
+                state.noteEnd()
+                return .write(HTTP2Script.goAway(last: 0x7fff_ffff))
+            }
             course.last = course.highest
             while !course.held.isEmpty { try processFirst(at: 0) }
             return end(.finish(HTTP2Script.goAway(last: course.highest)))
@@ -162,7 +195,11 @@ final class HarshServer: Sendable {
                 try processFirst(at: index)
                 return nil
             }
-            guard course.held.count >= 8 || course.count > 60 else { return nil }
+            guard state.mayEnd, state.continues else {
+                while !course.held.isEmpty { try processFirst(at: 0) }
+                return nil
+            }
+            guard course.held.count >= 8 else { return nil }
             let streams = course.held.map(\.stream.rawValue).sorted()
             let last = streams[streams.count / 2]
             course.last = last
@@ -173,12 +210,12 @@ final class HarshServer: Sendable {
             return end(.finish(HTTP2Script.goAway(last: last)))
         case .endsSilently:
             try processFirst(at: index)
-            guard course.count >= 50, course.held.isEmpty else { return nil }
+            guard course.count >= 50, course.held.isEmpty, state.mayEnd else { return nil }
             course.last = course.highest
             return end(.finish(state.allIdempotent ? [] : HTTP2Script.goAway(last: course.highest)))
         case .endsOrderly, .goAwayAtOnce:
             try processFirst(at: index)
-            guard course.count >= 100 else { return nil }
+            guard course.count >= 100, state.mayEnd else { return nil }
             course.last = course.highest
             while !course.held.isEmpty { try processFirst(at: 0) }
             return end(.finish(HTTP2Script.goAway(last: course.highest)))
