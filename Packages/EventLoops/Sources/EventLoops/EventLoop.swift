@@ -12,8 +12,8 @@ internal import Synchronization
 ///
 /// Theory of operation. The loop is a `TaskExecutor`: resuming a task that prefers it appends the task to the loop's own queue,
 /// without a lock or another thread. A turn checks the descriptors (edge-triggered epoll, without waiting if work is queued) and
-/// runs one batch of the queued work; timers that are due fire between the jobs. Tasks that yield to each other therefore cannot
-/// starve I/O. Other threads submit work through one locked inbox and an eventfd.
+/// runs the bodies of ``execute(_:)``, one batch of jobs, and the bodies that these have left; timers that are due fire in between. Tasks that
+/// yield to each other therefore cannot starve I/O. Other threads submit work through one locked inbox and an eventfd.
 ///
 /// Tasks are not preempted: one that computes for 50 ms delays all others on its loop by 50 ms. A task whose work a peer can
 /// prolong asks ``isShareSpent`` between its steps. Compute elsewhere, or on a private loop (``init(name:)``). ``onSlowTurn``
@@ -283,7 +283,8 @@ extension EventLoop {
             }
             let start = watchesTurns.load(ordering: .relaxed) ? Moment.now : nil
             state.share.beginTurn()
-            // Before the jobs, which they may resume, and after them: what events and jobs leave to the end of a turn takes one turn.
+            // Before the jobs, since a body may resume one, and after them, since a job may leave work to a body: an answer to an event takes
+            // one turn.
             runBodies(&due)
             if !state.jobs.isEmpty {
                 state.takeJobs(into: &batch)
@@ -317,9 +318,9 @@ extension EventLoop {
     private func runBodies(_ due: inout [LoopTimer]) {
         if state.bodies.isEmpty { return }
         for body in state.takeBodies() {
-            fireDueTimers(&due)
             state.share.beginJob()
             body()
+            fireDueTimers(&due)
         }
     }
 

@@ -344,8 +344,8 @@ extension WaitPoint {
         sides.writer.signal(interest)
     }
 
-    /// Signals in the loop's next turn, after the loop has checked its descriptors and timers, and not before. For a call that has
-    /// used up its share of the turn although more work may be possible.
+    /// Signals in the loop's next turn; for a body that runs before the jobs of a turn (``EventLoop/execute(_:)``), after these. For a call
+    /// that has used up its share of the turn although more work may be possible.
     ///
     /// A latched edge would end the wait at once. It is withdrawn, since the later signal replaces it.
     @_spi(Packages) public final func signalNextTurn(_ interest: Interest) {

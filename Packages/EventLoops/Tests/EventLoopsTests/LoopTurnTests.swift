@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @_spi(Packages) @testable import EventLoops
@@ -41,6 +42,43 @@ extension EventLoopsTests {
                     continuation.resume()
                 }
             }
+        }
+
+        /// A body resumes a task, which leaves work to another body: all before the loop looks at its descriptors again.
+        @Test func anAnswerTakesOneTurn() async throws {
+            let loop = EventLoop.forTest("answer")
+            defer { loop.shutdown() }
+            let pair = try SocketPair()
+            let point = WaitPoint(descriptor: pair.near, ownership: .owned, loop: loop)
+            let order = Record<String>()
+            let watcher = OrderedWatcher(order)
+            #expect(point.watch(.reader, for: .readable, with: watcher) == nil)
+            await withCheckedContinuation { continuation in
+                loop.execute {
+                    order.append("body")
+                    _ = write(pair.far, [1], 1)
+                    Task(executorPreference: loop) {
+                        order.append("task")
+                        loop.execute {
+                            order.append("answer")
+                            loop.execute { continuation.resume() }
+                        }
+                    }
+                }
+            }
+            await turns(of: loop)
+            #expect(order.values == ["body", "task", "answer", "descriptor"])
+            point.close()
+        }
+
+        /// Notes the turn in which the loop has looked at a descriptor.
+        private final class OrderedWatcher: Watcher, @unchecked Sendable {
+            // Unchecked only as a subclass of Watcher.
+            private let order: Record<String>
+
+            init(_ order: Record<String>) { self.order = order }
+
+            override func fire() { order.append("descriptor") }
         }
 
         /// However many jobs a turn has, a timer waits for one of them.

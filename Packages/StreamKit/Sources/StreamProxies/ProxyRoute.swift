@@ -83,7 +83,7 @@ public protocol StreamProxy: Hashable, Sendable {
     /// Where the target's name is looked up.
     var nameLookup: ProxyNameLookup { get }
 
-    /// Whether the proxy speaks HTTP: an error says then that an HTTP proxy cannot be reached, as CFNetwork's does.
+    /// Whether the proxy speaks HTTP. The error of a connection to it that fails then has `StreamErrorDetail.unreachableProxy`.
     var isHTTP: Bool { get }
 
     /// Returns the conversation that requests a connection to `target`. Called before anything is sent to the proxy.

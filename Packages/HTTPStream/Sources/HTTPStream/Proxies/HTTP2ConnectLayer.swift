@@ -186,7 +186,7 @@ final class HTTP2ConnectLayer: StreamTransport {
 
     private func act() {
         try? withCore { (core, budget) throws(StreamError) in
-            // Fired while the tunnel was closed, it would read beside the lingering connection.
+            // A timer that fired while the tunnel was being closed would read beside the lingering connection.
             if core.isClosed { return }
             // What has arrived comes first: this thread may be late.
             while try receive(&core, &budget) == nil {}

@@ -154,6 +154,7 @@ extension HTTP2ClientCore {
     private func requireOpen() throws(HTTP2LinkFailure) {
         switch phase {
         case .open:
+            // On the loop's thread, the phase changes only at the end of the turn.
             if let failure = machine.failure { throw .connection(.http2(failure)) }
             if machine.isDraining { throw .unavailable }
         case .draining, .writingLast: throw .unavailable
@@ -276,7 +277,7 @@ extension HTTP2ClientCore {
     }
 
     private mutating func signal(_ point: WaitPoint) {
-        // Of one response, most events follow each other.
+        // Most events of one response come one after the other: one signal is enough.
         if signals.last !== point { signals.append(point) }
     }
 

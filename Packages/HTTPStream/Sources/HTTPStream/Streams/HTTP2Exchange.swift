@@ -38,7 +38,7 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     private var declaredLength: Int64?
     private(set) var trailers = HTTPFields()
     private(set) var repetition = Repetition.none
-    /// The number of requests that had been sent before this one when ``takeQueueProgress()`` was called last.
+    /// The number of requests that the connection had sent when ``takeQueueProgress()`` was called last.
     private var queueProgress = 0
 
     /// - Parameters:

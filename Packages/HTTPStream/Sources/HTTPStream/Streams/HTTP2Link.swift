@@ -8,9 +8,10 @@ internal import StreamKit
 /// Theory of operation. The core knows the messages and the protocol; the link carries bytes between it and the connection, under one lock
 /// for the core. The link never calls the program under the lock: what has happened on a stream is kept with it, and the notices of the core
 /// are performed after the lock has been released. The loop reads for all streams, or a thread that waits for one of them (``ReadingRole``,
-/// which has a lock of its own), so that no stream depends on the reader of another one. While a thread has the role, the loop only writes.
+/// which has a lock of its own), so that no stream depends on the reader of another one. Only the reader reads; beside a thread, the loop writes
+/// and acts on deadlines.
 ///
-/// On the loop's thread, frames are written at the end of the turn: the messages of one turn leave in one write. Other threads write at once.
+/// On the loop's thread, frames are written once for all changes of a turn, so that its messages leave in one write. Other threads write at once.
 class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     // Unchecked only as a subclass of Watcher: mutable state is behind a lock.
 
@@ -29,7 +30,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         fileprivate var writeFailure: WriteFailure?
         /// Whether the loop will call ``work(reads:)``.
         fileprivate var isWorkScheduled = false
-        /// Rings at the next deadline or earlier; nil once it has rung.
+        /// Fires at the next deadline or earlier; nil once it has fired.
         fileprivate var timer: LoopTimer?
 
         /// Whether there may be input that the core has not received.
@@ -116,24 +117,37 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     /// Lets the loop work. For `fire()`, which is called when the connection may be readable or accept bytes, and when a layer below announces
     /// its end, possibly by a thread that holds the lock.
     ///
-    /// Each link overrides `fire()` itself: a method of this class would be compiled once for all cores, and all the work that it begins would
-    /// take twice the time.
+    /// Each link overrides `fire()` itself: an override in this generic class would not be specialized for its core, nor would the work that it
+    /// begins, which would take twice the time.
     final func scheduleReading() {
         loop.execute { [self] in work() }
     }
 
-    /// Reads, acts on deadlines, and writes. On the loop's thread.
+    /// Reads if the loop may, acts on deadlines, and writes. On the loop's thread.
     ///
     /// - Parameter reads: whether there may be input.
     private func work(reads: Bool = true) {
         withState(isReaderWork: true) { state in
-            if state.core.hasEnded { return }
             state.isWorkScheduled = false
+            if state.core.hasEnded { return }
             if reads { state.isInputExhausted = false }
-            if loopReads(state) { read(&state) }
-            // What has arrived comes first: this thread may be late.
-            if reads { state.core.act(now: .now) }
+            if loopMayRead(state) { read(&state) }
+            guard reads, let deadline = state.core.nextDeadline, deadline <= .now else { return }
+            // What has arrived comes first: this thread may be late, or the one that reads.
+            if !loopMayRead(state) { readArrived(&state) }
+            state.core.act(now: .now)
         }
+    }
+
+    /// Lets the core receive all that one read finds, beside a thread that has the role of the reader.
+    private func readArrived(_ state: inout State) {
+        for _ in 0..<2 {  // what is left of an earlier read, then another one
+            repeat {
+                if state.isOutputFull || !readPiece(&state) { break }
+            } while !state.unread.isEmpty
+        }
+        // The thread that waits at the socket would not notice what a layer above it holds.
+        if state.hasInput { inputPoint.signal(.readable) }
     }
 
     private func read(_ state: inout State) {
@@ -210,11 +224,11 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         }
     }
 
-    /// Whether the loop reads what there is. A thread reads by itself before it waits; it may wait already when a write fails.
-    private func loopReads(_ state: borrowing State) -> Bool { isLoopReader || state.writeFailure != nil }
+    /// Whether the loop reads what there is. After a failed write, it reads beside a thread, which may wait already.
+    private func loopMayRead(_ state: borrowing State) -> Bool { isLoopReader || state.writeFailure != nil }
 
     private func watch(_ state: inout State) {
-        if !loopReads(state) {
+        if !loopMayRead(state) {
             // The thread that reads looks for input.
         } else if state.hasInput {
             // Other work of the loop first. While the output is full, its edge leads to the next read.
@@ -240,7 +254,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     // MARK: After each change
 
     /// Changes the state, and does what follows from that: events, output and deadlines; then performs the notices without the lock. On the
-    /// loop's thread, outside its work, all that follows at the end of the turn, once for all changes.
+    /// loop's thread, outside its work, all of this follows later, once for all changes of the turn.
     ///
     /// - Parameter isReaderWork: whether the loop or a thread that reads calls this, which holds no lock: its notices are performed at once. Those
     ///   of other callers are performed by the loop, since the caller may hold locks.
@@ -259,7 +273,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         return try change(collecting: &consequences, isReaderWork: isReaderWork, body)
     }
 
-    /// Changes the state, and does what follows from that. The caller performs the consequences.
+    /// As ``withState(isReaderWork:_:)``, but the caller performs the consequences.
     private func change<Result: Sendable, Failure: Error>(
         collecting consequences: inout Consequences, isReaderWork: Bool, _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -301,7 +315,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         if !state.core.hasEnded {
             if loop.isCurrent {
                 watch(&state)
-            } else if state.hasOutput || state.hasInput && loopReads(state) {
+            } else if state.hasOutput || state.hasInput && loopMayRead(state) {
                 scheduleWork(&state)
             }
         }
@@ -320,15 +334,15 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             state.timer?.cancel()
             state.timer = nil
         }
-        // A timer that rings early finds nothing to do and is set again: deadlines come, move and go with nearly every call.
+        // A timer that fires early finds nothing to do and is set again: deadlines come, move and go with nearly every call.
         guard let deadline = state.core.nextDeadline else { return }
         if let current = state.timer?.deadline, current <= deadline { return }
         state.timer?.cancel()
         // Not weak: each use of an object with weak references costs more. A connection that has ended has no timer.
-        state.timer = loop.schedule(at: deadline) { [self] in ring() }
+        state.timer = loop.schedule(at: deadline) { [self] in timerFired() }
     }
 
-    private func ring() {
+    private func timerFired() {
         state.withLock { $0.timer = nil }
         work()
     }
@@ -341,9 +355,9 @@ extension HTTP2Link where Core: ~Copyable {
     private enum ThreadStep {
         /// It waits for input.
         case waits
-        /// There is more of what it has read, or more to read: the last read was a long one.
-        case goesOn
-        /// It looks at what else it waits for: there may be more input.
+        /// It reads on: there is more of what it has read, or more to read, since the last read was a long one.
+        case readsOn
+        /// There may be more input. A thread whose point has been signalled looks at that first.
         case mindsOthers
         /// It leaves the connection, which has ended or accepts no output, to the loop.
         case leaves
@@ -351,8 +365,8 @@ extension HTTP2Link where Core: ~Copyable {
 
     /// The time between two checks whether there is a reader.
     private static var checkInterval: Duration { .milliseconds(5) }
-    /// The most reads of a thread before it looks at what else it waits for.
-    private static var readsBetweenOthers: Int { 16 }
+    /// The maximum number of pieces that a thread reads before it looks at what else it waits for.
+    private static var maximumPiecesBetweenOthers: Int { 16 }
 
     /// Reads for all messages on the calling thread, which waits for one of them, until it has a reason to go on.
     ///
@@ -414,22 +428,22 @@ extension HTTP2Link where Core: ~Copyable {
         }
     }
 
-    /// Reads what there is, until the point is signalled.
+    /// Reads until there is no more. Once the point is signalled, reads only what a long read has left.
     private func readForThread(at point: WaitPoint) -> ThreadStep {
         var isSignalled = false
-        for _ in 0..<HTTP2Link.readsBetweenOthers {
+        for _ in 0..<HTTP2Link.maximumPiecesBetweenOthers {
             var consequences = Consequences()
             let step = change(collecting: &consequences, isReaderWork: true) { state -> ThreadStep in
                 if state.core.hasEnded || state.isOutputFull { return .leaves }
                 _ = readPiece(&state)
                 if !state.hasInput { return .waits }
                 let wasLong = state.unread.upperBound >= HTTP2Link.pieceSize
-                return wasLong || !state.unread.isEmpty ? .goesOn : .mindsOthers
+                return wasLong || !state.unread.isEmpty ? .readsOn : .mindsOthers
             }
             consequences.perform(self)
             isSignalled = isSignalled || consequences.notices.contains { self.point(signalledBy: $0) === point }
             switch step {
-            case .goesOn: break
+            case .readsOn: break
             case .mindsOthers: if isSignalled { return step }
             case .waits, .leaves: return step
             }

@@ -62,7 +62,7 @@ protocol HTTPCarrier: AnyObject, Sendable {
     /// Whether a call opens or reads the stream of the request's body, without the load's lock.
     var isReadingBody: Bool { get }
 
-    /// Whether more requests have been sent before this one, which waits for the connection, than at the last call.
+    /// Whether the connection, for which the request waits, has sent more requests than at the last call.
     func takeQueueProgress() -> Bool
 
     /// The input of the connection; nil once the exchange has ended, and if a thread cannot wait at it alone. A thread that waits at it keeps it, while another thread may end the

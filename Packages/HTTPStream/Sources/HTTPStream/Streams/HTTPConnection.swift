@@ -109,7 +109,7 @@ final class HTTPConnectionKey: Hashable, Sendable {
     private let loop: ObjectIdentifier
     /// The options that differ from the default; nil for the default, which then costs nothing.
     private let options: Options?
-    /// The properties of the connection.
+    /// The properties for ``isUsual(for:_:loop:)``; ``options`` has what must be equal of them.
     private let properties: StreamProperties
     /// The beginning of the URLs whose requests can use the connection as it is; empty if there are no such URLs. See
     /// ``isUsual(for:_:loop:)``.
@@ -130,10 +130,11 @@ final class HTTPConnectionKey: Hashable, Sendable {
         options =
             properties.isEmpty && endpoint == nil
             ? nil : Options(properties, endpoint: endpoint, isSecure: origin.isSecure)
-        self.properties = properties
+        self.properties = options == nil ? StreamProperties() : properties
         let isRouted = endpoint != nil || properties[.socksProxy] != nil || options?.proxies.isEmpty == false
-        let usesOptions = origin.isSecure || properties[.tls] == nil
-        usualPrefix = ownLogin == nil && !isRouted && usesOptions ? Array((origin.plainPrefix ?? "").utf8) : []
+        // A load refuses TLS options for `http` when it plans its route.
+        let isRefused = !origin.isSecure && properties[.tls] != nil
+        usualPrefix = ownLogin == nil && !isRouted && !isRefused ? Array((origin.plainPrefix ?? "").utf8) : []
     }
 
     /// The endpoint of routes to an origin: the proxy of the first one, if each route ends at a proxy that takes requests.
@@ -158,6 +159,9 @@ final class HTTPConnectionKey: Hashable, Sendable {
         options?.proxies.contains { $0.hops.contains { ($0 as? HTTPProxy)?.login === login } } ?? false
     }
 
+    /// Whether the caller lets the server choose HTTP/1.1.
+    var permitsHTTP1: Bool { applicationProtocols.isEmpty || applicationProtocols.contains(HTTPVersions.http1Protocol) }
+
     /// Whether the connection belongs to a login of the caller's.
     var isBound: Bool { ownLogin != nil }
 
@@ -173,7 +177,7 @@ final class HTTPConnectionKey: Hashable, Sendable {
     static func == (left: HTTPConnectionKey, right: HTTPConnectionKey) -> Bool {
         if left === right { return true }
         return left.loop == right.loop && left.origin == right.origin && left.ownLogin == right.ownLogin
-            && (left.options === right.options || left.options == right.options)
+            && left.options == right.options
     }
 
     /// Hashes the origin only: hashing a TLS configuration with its certificates would cost more than comparing the few keys that
@@ -184,7 +188,7 @@ final class HTTPConnectionKey: Hashable, Sendable {
 }
 
 extension HTTPConnectionKey {
-    /// The options that differ from the default. A class, because it is kept in several objects and a TLS configuration is large.
+    /// The options that differ from the default. A class, because a TLS configuration is large, and few keys have one.
     private final class Options: Equatable, Sendable {
         let applicationProtocols: [String]
         let proxies: [ProxyRoute]

@@ -190,7 +190,7 @@ public final class HTTPConnectionPool: Sendable {
         var text = url.absoluteString
         return text.withUTF8 { text in
             idle.take(
-                where: { $0.key.isUsual(for: text, properties, loop: loop) }, at: now,
+                where: { $0.key.isUsual(for: text, properties, loop: loop) && $0.key.permitsHTTP1 }, at: now,
                 isUsable: { $0.isIdle(now, trusting: trust) }, dispose: dispose)
         }
     }

@@ -114,11 +114,8 @@ extension HTTPLoad {
         let (isDirect, now) = (settings.isDirect, Moment.now)
         let reuses = mayReuse && settings.options.keepsConnection
         let trust = settings.trust(mayRepeat: fetch.mayRepeat)
-        if reuses, isDirect || settings.namesNoRoute && fetch.isAtNamedOrigin, !settings.offersSwitch,
-            !fetch.request.hasFields || settings.ownLogin(of: fetch.request) == nil,
-            let idle = try settings.takeUsual(at: url, for: fetch.request, loop, now, trusting: trust, &deferred)
-        {
-            try carry(over: idle, host: nil, since: now)
+        if reuses, let usual = try settings.takeUsual(for: fetch, at: url, loop, now, trusting: trust, &deferred) {
+            try carry(over: usual, host: nil, since: now)
             return nil
         }
         let origin = try fetch.origin()

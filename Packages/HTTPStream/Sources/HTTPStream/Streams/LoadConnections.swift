@@ -1,7 +1,7 @@
 internal import EventLoops
 internal import FoundationEssentials
 internal import HTTPAuth
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 @_spi(Packages) internal import StreamKit
 
 /// How a request reaches its origin if that differs from the default: the properties of the connection, and its route.
@@ -18,13 +18,17 @@ extension LoadSettings {
 
     /// Takes an idle connection or shares one, without making a key, for a request without a route or a login of its own: the common case.
     func takeUsual(
-        at url: URL, for request: HTTPRequest, _ loop: EventLoop, _ now: Moment, trusting trust: Duration,
+        for fetch: borrowing Fetch, at url: URL, _ loop: EventLoop, _ now: Moment, trusting trust: Duration,
         _ deferred: inout DeferredActions
     ) throws(StreamError) -> HTTPConnection? {
+        // Another origin than the named one may get other TLS options.
+        guard isDirect || routeIsInPropertiesOnly && fetch.isAtNamedOrigin, !offersSwitch,
+            !fetch.request.hasFields || ownLogin(of: fetch.request) == nil
+        else { return nil }
         let loop = ObjectIdentifier(loop)
         if options.versions != .http1,
             let link = pool.sharedUsual(for: url, options.connection, options.limits, loop: loop),
-            try versions(of: request, for: link.key, endsAtProxy: false) != .http1
+            try versions(of: fetch.request, for: link.key, endsAtProxy: false) != .http1
         {
             return HTTPConnection(sharing: link, isReused: true)
         }
@@ -73,7 +77,7 @@ extension LoadSettings {
         let offered = key.applicationProtocols
         if offered.isEmpty { return key.origin.isSecure || options.versions == .http2 ? options.versions : .http1 }
         guard offered.contains(HTTPVersions.http2Protocol) else { return .http1 }
-        return offered.contains(HTTPVersions.http1Protocol) ? .automatic : .http2
+        return key.permitsHTTP1 ? .automatic : .http2
     }
 
     /// Whether a request for another protocol may be one of HTTP/2 (RFC 8441): over a connection whose server accepts it, and if HTTP/2 alone

@@ -99,14 +99,14 @@ struct LoadSettings: Sendable {
     }
 
     /// Whether only the properties of the connection can lead this load elsewhere than to the host of its URL.
-    var namesNoRoute: Bool {
+    var routeIsInPropertiesOnly: Bool {
         // Not a comparison with nil, which would copy the settings.
         guard case .none = options.proxySettings, case .none = options.endpoints else { return false }
         return true
     }
 
     /// Whether no option can lead this load elsewhere than to the host of its URL: the common case, which then costs nothing.
-    var isDirect: Bool { namesNoRoute && options.connection.isEmpty }
+    var isDirect: Bool { routeIsInPropertiesOnly && options.connection.isEmpty }
 
     /// The time limit of the wait for the response head; nil for none.
     var responseTimeout: Duration? { options.responseTimeout.flatMap { $0 > .zero ? $0 : nil } }

@@ -42,10 +42,15 @@ final class SharedLinks: Sendable {
         return link
     }
 
-    /// The first connection that `matches`; nil if there is none that takes further requests.
+    /// The most connections that ``link(where:)`` looks at. A key finds one of many faster.
+    private static let maximumSearch = 16
+
+    /// A connection that `matches`; nil if there is none, if there are many, and if the one found takes no further requests.
     func link(where matches: (HTTP2ClientLink) -> Bool) -> HTTP2ClientLink? {
-        guard let link = state.withLock({ $0.links.values.first(where: matches) }), link.isShareable else { return nil }
-        return link
+        let found = state.withLock { state in
+            state.links.count <= SharedLinks.maximumSearch ? state.links.values.first(where: matches) : nil
+        }
+        return found?.isShareable == true ? found : nil
     }
 
     /// Whether requests can use the connection that is shared with this key, as far as it is the one that was `seen`: a thread that reads holds

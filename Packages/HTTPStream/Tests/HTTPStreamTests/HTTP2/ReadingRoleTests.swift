@@ -1,4 +1,5 @@
-import EventLoops
+import Dispatch
+@_spi(Packages) import EventLoops
 import FoundationEssentials
 import Glibc
 import HTTPMessage
@@ -153,8 +154,21 @@ import Testing
         /// Provided once another thread has found nothing to read.
         let emptyRead = OneShot<Void>()
         private let below: StreamPair
+        /// What other threads find only once the loop has read some of it, in pieces of a frame without content; nil for the bytes of ``below``.
+        private let held: Locked<Held?>
 
-        init(_ below: StreamPair) { self.below = below }
+        private struct Held {
+            var bytes: [UInt8]
+            var isFound = false
+        }
+
+        init(_ below: StreamPair, holding bytes: [UInt8]? = nil) {
+            self.below = below
+            held = Locked(bytes.map { Held(bytes: $0) })
+        }
+
+        /// The number of held bytes that have not been read.
+        var heldCount: Int { held.withLock { $0?.bytes.count ?? 0 } }
 
         var waitPoint: WaitPoint { below.input.waitPoint }
 
@@ -166,7 +180,18 @@ import Testing
         func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
             let isLoop = loop.isCurrent
             if isLoop { readsOfLoop.withLock { $0 += 1 } }
-            guard let count = try below.input.tryRead(into: &buffer) else {
+            let piece: ArraySlice<UInt8>? = held.withLock { held in
+                guard held != nil else { return nil }
+                if isLoop { held?.isFound = true }
+                guard let found = held, found.isFound else { return [] }
+                held?.bytes.removeFirst(min(9, found.bytes.count))
+                return found.bytes.prefix(9)
+            }
+            if let piece, !piece.isEmpty {
+                buffer.withUnsafeMutableBytes { $0.copyBytes(from: piece) }
+                return .moved(piece.count)
+            }
+            guard piece == nil, let count = try below.input.tryRead(into: &buffer) else {
                 if !isLoop { emptyRead.provide(()) }
                 return .wouldBlock(.readable)
             }
@@ -182,7 +207,7 @@ import Testing
         func close() { below.close() }
     }
 
-    @Test func theLoopDoesNotRead() async throws {
+    @Test func theLoopDoesNotReadBesideAThread() async throws {
         var ends: [CInt] = [-1, -1]
         precondition(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         let server = StreamPair(descriptor: ends[1], ownership: .owned)
@@ -212,5 +237,45 @@ import Testing
         await #expect(throws: StreamError.self) { try await reading.value }
         stream.close()
         pool.drain()
+    }
+
+    /// The thread may be late: what has arrived counts before a deadline ends the connection.
+    @Test func theLoopReadsBeforeADeadline() async throws {
+        final class Link: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
+            // Unchecked only as a subclass of Watcher.
+            override func fire() { scheduleReading() }
+        }
+        let loop = EventLoop(name: "deadline")
+        defer { loop.shutdown() }
+        var ends: [CInt] = [-1, -1]
+        precondition(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        // SETTINGS, the acknowledgment of the client's own, which it has sent too long ago, and two more of SETTINGS.
+        let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+        let acknowledgment: [UInt8] = [0, 0, 0, 4, 1, 0, 0, 0, 0]
+        let transport = ObservedTransport(
+            StreamPair(descriptor: ends[0], ownership: .owned, loop: loop),
+            holding: settings + acknowledgment + settings + settings)
+        let pair = StreamPair(transport: transport)
+        try pair.open()
+        // The thread takes the role before the loop works for the first time.
+        let gate = DispatchSemaphore(value: 0)
+        loop.execute { gate.wait() }
+        let core = HTTP2ClientCore(
+            limits: .default, idleTimeout: .seconds(60), silenceTimeout: .seconds(60), now: .now - .seconds(31))
+        let link = Link(pair, core)
+        let point = WaitPoint(loop: loop, only: .reader)
+        let reading = Task {
+            try await onThread { _ = link.readOnThread(until: nil, minding: [.init(point, .reader, for: .readable)]) }
+        }
+        try await transport.emptyRead.value()
+        gate.signal()
+        await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
+        #expect(link.error == nil)
+        // The loop has read two frames. The thread, which waits at the socket, has been woken for the rest.
+        while transport.heldCount > 0, !Task.isCancelled { await Task.yield() }
+        point.signal(.readable)
+        try await reading.value
+        close(ends[1])
+        pair.close()
     }
 }

@@ -2,6 +2,7 @@ import EventLoops
 import FoundationEssentials
 import Glibc
 import HTTPAuth
+import HTTPMessage
 import HostResolver
 @_spi(Packages) import StreamKit
 import Testing
@@ -79,6 +80,51 @@ import Testing
         #expect(isUsual(usual, for: url, none) && !isUsual(usual, for: "http://example.org/", none))
     }
 
+    /// A load whose options are copies of an earlier one's takes the connection by its URL; not one that was redirected to that origin, which
+    /// may get other TLS options there.
+    @Test func aLoadTakesTheConnectionOfItsURL() throws {
+        var options = HTTPOptions.userAgent
+        options.tls.peerName = "other.example"
+        options.versions = .http1
+        options.pool = HTTPConnectionPool()
+        let wire = try Wire("https://example.org/", options.connection)
+        options.pool.put(wire.connection)
+        let (settings, _) = try LoadSettings.checked(options)
+        func take(_ fetch: borrowing Fetch, _ settings: LoadSettings) throws -> HTTPConnection? {
+            var deferred = DeferredActions()
+            guard let url = fetch.url else { return nil }
+            return try settings.takeUsual(for: fetch, at: url, .shared, .now, trusting: .zero, &deferred)
+        }
+        func fetch(_ text: String) throws -> Fetch {
+            let url = try #require(URL(string: text))
+            return Fetch(try HTTPRequest(method: .get, url: url), body: nil)
+        }
+        var redirected = try fetch("https://example.com/")
+        var head = try HTTPResponse(status: .found)
+        try head.fields.set("https://example.org/", for: .location)
+        let hop = try redirected.redirect(after: head, CrossOriginPolicy())
+        redirected.follow(try #require(hop))
+        #expect(try take(redirected, settings) == nil)
+        var login = try HTTPRequest(method: .get, url: #require(URL(string: "https://example.org/")))
+        try login.fields.set("Negotiate x", for: .authorization)
+        #expect(try take(Fetch(login, body: nil), settings) == nil)
+        var others = options
+        others.tls.peerName = "other.example"
+        let (equal, _) = try LoadSettings.checked(others)
+        #expect(try take(fetch("https://example.org/"), equal) == nil)
+        #expect(try take(fetch("https://example.org/x"), settings) === wire.connection)
+        // A connection of HTTP/1.1, for an upgrade, although others may use HTTP/2 only.
+        options.tls.applicationProtocols = ["h2"]
+        let (newer, _) = try LoadSettings.checked(options)
+        let other = try Wire("https://example.org/", newer.options.connection)
+        options.pool.put(other.connection)
+        #expect(try take(fetch("https://example.org/x"), newer) == nil)
+        other.endPeer()
+        options.pool.drain()
+        wire.endPeer()
+        wire.connection.pair.close()
+    }
+
     /// The connection to a proxy, which takes requests for any `http` origin, is not one to an origin at the proxy's address.
     @Test func aURLDoesNotFindAConnectionToAProxy() throws {
         var properties = StreamProperties()
@@ -108,9 +154,10 @@ import Testing
             return text.withUTF8 { key.isUsual(for: $0, others, loop: ObjectIdentifier(EventLoop.shared)) }
         }
         let tls = properties { $0[.tls] = TLSConfiguration() }
-        let address = properties { $0[.openTimeout] = .seconds(1) }
+        let time = properties { $0[.openTimeout] = .seconds(1) }
         #expect(try finds("https://example.org/", tls, with: tls))
-        #expect(try finds("https://example.org/", address, with: address))
+        // It does not distinguish connections, and their keys do not keep it.
+        #expect(try !finds("https://example.org/", time, with: time))
         #expect(try !finds("https://example.org/", tls, with: properties { $0[.tls] = TLSConfiguration() }))
         #expect(try !finds("https://example.org/", tls, with: StreamProperties()))
         #expect(try !finds("http://example.org/", tls, with: tls))
