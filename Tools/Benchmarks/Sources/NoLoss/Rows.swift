@@ -100,7 +100,7 @@ private func makeCrowd(
     }
 }
 
-/// The measured part.
+/// Sends the requests, where the measured part begins; it ends after the check.
 private func send(_ crowd: RequestCrowd, _ count: Int) async throws {
     measure_begin()
     let failures = await crowd.run()

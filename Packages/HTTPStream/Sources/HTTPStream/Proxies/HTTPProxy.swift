@@ -1,6 +1,6 @@
 public import HTTPAuth
 public import HTTPMessage
-@_spi(Packages) public import StreamKit
+public import StreamKit
 
 /// An HTTP proxy. `http` requests are sent to it in absolute form; other connections use a tunnel (RFC 9110 §9.3.6).
 ///

@@ -80,7 +80,7 @@ extension HTTP2Exchange {
             try perform { () throws(HTTP2LinkFailure) in
                 try link.send(sent, endsHere: messages.hasNoRequestBody && !opensTunnel, as: stream)
             }
-            phase = .queued
+            (phase, queueProgress) = (.queued, link.sentCount)
             return try open()
         case .queued: return try open()
         case .sending: return try send(&deferred)

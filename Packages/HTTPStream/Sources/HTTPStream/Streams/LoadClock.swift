@@ -14,7 +14,8 @@ struct LoadClock: Sendable {
     private(set) var block: Block?
     /// The instant at which the load fails if it has not ended.
     private(set) var totalDeadline: Moment?
-    /// The instant at which the load fails if the response head has not arrived. Moved whenever more of the request is sent.
+    /// The instant at which the load fails if the response head has not arrived. Moved whenever more of the request is sent
+    /// or read from its stream, and whenever the connection for which it waits has sent other requests.
     private(set) var responseDeadline: Moment?
     /// The end of the current pause in sending: the connection accepts no bytes, or the body waits for 100 (Continue).
     private var pauseDeadline: Moment?

@@ -9,19 +9,19 @@ import StreamKit
 final class HarshServer: Sendable {
     /// What the server does with one of its connections.
     ///
-    /// No request is left or refused more than twice, however slow its caller is: a connection ends only once all requests have been processed
-    /// that another one may have left (``State/mayEnd``), except at its first request. So the server refuses only in the first half, and ends
-    /// connections at their first request only in the second one.
+    /// No request is left or refused more than twice, however slow its caller is. A connection ends only once all requests have been processed
+    /// that another one may have left (``State/mayEnd``), except at its first request. The server refuses in the first half only, and ends
+    /// connections at their first request in the second half only: a request meets one of the two.
     enum Manner: Int, CaseIterable {
         /// Ends once it has answered all that has arrived; without GOAWAY if all requests are idempotent: others may be on their way.
         case endsSilently
         /// As many servers do: GOAWAY after a number of requests.
         case endsOrderly
-        /// GOAWAY with the last stream 0 at the first request.
+        /// In the second half, GOAWAY with the last stream 0 at the first request; otherwise as ``endsOrderly``.
         case goAwayAtOnce
         /// Holds several requests, answers the first ones of them after GOAWAY, the newest first, and never the others.
         case dropsNewest
-        /// Refuses each third request that it sees for the first time; then GOAWAY with the last stream that it has answered, and the end.
+        /// In the first half, refuses each third request, unless it was refused before; then GOAWAY with the last stream that it has answered, and the end.
         case refuses
         /// Lowers the limit of streams, and refuses those above it; then GOAWAY in two steps (RFC 9113 §6.8), and the end.
         case lowersLimit

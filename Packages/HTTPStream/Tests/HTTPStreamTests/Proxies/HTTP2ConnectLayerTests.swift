@@ -133,7 +133,7 @@ import Testing
         lower.end()
     }
 
-    @Test("the timer of a closed tunnel does not fire") func closedBeforeTheTimer() async throws {
+    @Test("closing a tunnel cancels its timer") func closedBeforeTheTimer() async throws {
         let loop = EventLoop(name: "tunnel")
         let lower = Lower([ScriptedTunnel.acknowledgment], isBlocked: true, loop: loop)
         var proxy = ScriptedTunnel()
@@ -152,8 +152,8 @@ import Testing
 
     // MARK: Reading
 
-    @Test("a call reads four times at most, and goes on in the next turn: a proxy can send much that carries nothing")
-    func share() async throws {
+    @Test("a call reads four times at most: a proxy can send much that carries nothing")
+    func budget() async throws {
         var proxy = ScriptedTunnel()
         let connection = HTTP2ConnectConnection(try proxy.core(start: .now))
         let lower = Lower(Array(repeating: ScriptedTunnel.ping, count: 9) + [try proxy.send([5])])

@@ -1,7 +1,7 @@
 @_spi(Packages) internal import EventLoops
 internal import Glibc
 internal import HostResolver
-@_spi(Packages) internal import StreamProxies
+internal import StreamProxies
 
 /// Opens a connection through proxies: to the first one, through each of them, and TLS to the target at the end.
 ///
