@@ -124,7 +124,9 @@ extension HTTP2ServerCore {
         }
     }
 
-    mutating func receive(_ bytes: RawSpan, now: Moment) { pass(bytes, now: now) }
+    mutating func receive(_ bytes: RawSpan, now: Moment, take: (StreamID, RawSpan) -> Int) {
+        pass(bytes, now: now, take: take)
+    }
 
     mutating func didWrite(_ count: Int) {
         machine.didWrite(count)

@@ -256,9 +256,9 @@ extension HTTP2ClientCore {
         signalWritable()
     }
 
-    mutating func receive(_ bytes: RawSpan, now: Moment) {
+    mutating func receive(_ bytes: RawSpan, now: Moment, take: (StreamID, RawSpan) -> Int) {
         lastInput = now
-        pass(bytes, now: now)
+        pass(bytes, now: now, take: take)
     }
 
     mutating func settle(now: Moment) {

@@ -116,7 +116,9 @@ final class HTTP2ClientLink: HTTP2Link<HTTP2ClientCore>, @unchecked Sendable {
     func read(_ stream: HTTP2ClientStream, into target: inout MutableRawSpan) throws(HTTP2LinkFailure)
         -> HTTP2ReadOutcome
     {
-        try changeCore { (core) throws(HTTP2LinkFailure) in try core.read(stream, into: &target, now: .now) }
+        try read(stream.identifier, at: stream.point, into: &target) { (core, target) throws(HTTP2LinkFailure) in
+            try core.read(stream, into: &target, now: .now)
+        }
     }
 
     /// Ends the use of a stream. What the server still sends on it is dropped.

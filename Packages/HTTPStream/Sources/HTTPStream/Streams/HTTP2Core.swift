@@ -36,7 +36,9 @@ protocol HTTP2Core: ~Copyable, Sendable {
     mutating func fail(_ error: StreamError, now: Moment)
 
     /// Acts on bytes from the peer; none mean the end of the connection.
-    mutating func receive(_ bytes: RawSpan, now: Moment)
+    ///
+    /// - Parameter take: is called with data of a message that has nothing unread. Returns how many bytes at the front of it have been taken.
+    mutating func receive(_ bytes: RawSpan, now: Moment, take: (StreamID, RawSpan) -> Int)
 
     mutating func didWrite(_ count: Int)
 
@@ -111,9 +113,12 @@ extension HTTP2Core where Self: ~Copyable {
     mutating func abort(_ code: ErrorCode, now: Moment) { machine.abort(code, now: elapsed(now)) }
 
     /// Passes bytes of the peer to the machine; none mean the end of the connection.
-    mutating func pass(_ bytes: RawSpan, now: Moment) {
-        machine.pass(bytes, now: elapsed(now))
+    mutating func pass(_ bytes: RawSpan, now: Moment, take: (StreamID, RawSpan) -> Int) {
+        machine.pass(bytes, now: elapsed(now), take: take)
     }
+
+    /// As ``receive(_:now:take:)``, but all data is kept.
+    mutating func receive(_ bytes: RawSpan, now: Moment) { receive(bytes, now: now) { _, _ in 0 } }
 
     /// Ends the connection, whose transport has failed, and with it each stream, by an event.
     mutating func endMachine(_ error: StreamError, now: Moment) {

@@ -53,6 +53,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     private static var readSizes: ClosedRange<Int> { 4 * 1024...64 * 1024 }
     /// The most bytes that the core receives before other work of the loop may run: a peer can send a thousand frames in them.
     private static var pieceSize: Int { 8 * 1024 }
+    /// The maximum number of pieces that the loop reads in one turn: what fast memory holds until the callers read it.
+    private static var maximumPiecesPerTurn: Int { 8 }
 
     let pair: StreamPair
     let loop: EventLoop
@@ -109,6 +111,60 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         }
     }
 
+    /// Reads data of a message: what is kept, or else what the input holds, which is copied once then.
+    ///
+    /// The input is read until there is data, as far as the caller may, and the core receives all of it. A caller that finds nothing, and waits at the
+    /// message's point, goes on once there is input, and calls again: see ``ReadingRole/threadTakes(at:)``.
+    ///
+    /// - Parameters:
+    ///   - message: the stream of the message; nil if it has none.
+    ///   - point: the point of the message, at which nobody waits.
+    ///   - target: the memory for the data.
+    ///   - readKept: reads what is kept.
+    final func read<Failure: Error>(
+        _ message: StreamID?, at point: WaitPoint, into target: inout MutableRawSpan,
+        _ readKept: (inout Core, inout MutableRawSpan) throws(Failure) -> HTTP2ReadOutcome
+    ) throws(Failure) -> HTTP2ReadOutcome {
+        var succession: ReadingRole.Succession?
+        defer { if let succession { succeed(succession) } }
+        return try withState { (state) throws(Failure) in
+            let kept = try readKept(&state.core, &target)
+            guard case .blocked = kept, let message, role.withLock({ $0.mayTake(onLoop: loop.isCurrent) }) else {
+                return kept
+            }
+            let count = take(message, &state, into: &target)
+            if count > 0 {
+                succession = role.withLock { $0.hasTaken() }
+                return .bytes(count)
+            }
+            let outcome = try readKept(&state.core, &target)
+            if case .blocked = outcome { role.withLock { $0.foundNothing(at: point) } }
+            return outcome
+        }
+    }
+
+    /// Lets the core receive input until data of a message has been taken. Returns the number of bytes taken.
+    private func take(_ message: StreamID, _ state: inout State, into target: inout MutableRawSpan) -> Int {
+        var count = 0
+        for _ in 0..<HTTP2Link.maximumPiecesBetweenOthers {
+            let room = target.byteCount - count
+            if room == 0 || state.isOutputFull { break }
+            // No more than there is room for, so that nothing of it is kept.
+            let hasMore = readPiece(&state, maximumCount: min(room, HTTP2Link.pieceSize)) { stream, data in
+                if stream != message { return 0 }
+                target.withUnsafeMutableBytes { target in
+                    data.withUnsafeBytes { target[count...].copyBytes(from: $0) }
+                }
+                count += data.byteCount
+                return data.byteCount
+            }
+            if !hasMore || loop.isCurrent && loop.isShareSpent { break }
+        }
+        // A thread that waits at the socket would not notice what has been read of it.
+        if state.hasInput, role.withLock({ $0.reader == .thread }) { inputPoint.signal(.readable) }
+        return count
+    }
+
     private var inputPoint: WaitPoint { pair.input.waitPoint }
     private var outputPoint: WaitPoint { pair.output.waitPoint }
 
@@ -151,13 +207,19 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     }
 
     private func read(_ state: inout State) {
-        repeat {
-            if state.isOutputFull || !readPiece(&state) { return }
-        } while !loop.isShareSpent
+        for _ in 0..<HTTP2Link.maximumPiecesPerTurn {
+            if state.isOutputFull || !readPiece(&state) || loop.isShareSpent { return }
+        }
     }
 
     /// Lets the core receive the next piece of the input. Returns whether there may be more.
-    private func readPiece(_ state: inout State) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - maximumCount: the maximum number of bytes.
+    ///   - take: as for `HTTP2Core.receive(_:now:take:)`.
+    private func readPiece(
+        _ state: inout State, maximumCount: Int = HTTP2Link.pieceSize, take: (StreamID, RawSpan) -> Int = { _, _ in 0 }
+    ) -> Bool {
         if state.core.hasEnded { return false }
         if state.unread.isEmpty {
             let count = state.isInputExhausted ? nil : fill(&state)
@@ -174,9 +236,9 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             }
             state.writeFailure?.remainingPieces -= 1
         }
-        let piece = state.unread.prefix(HTTP2Link.pieceSize)
+        let piece = state.unread.prefix(maximumCount)
         state.unread = piece.endIndex..<state.unread.upperBound
-        HTTP2Link.pass(state.buffer, piece, to: &state.core)
+        HTTP2Link.pass(state.buffer, piece, to: &state.core, take)
         return state.hasInput
     }
 
@@ -203,8 +265,10 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     }
 
     // Apart, because the compiler would take the span of the input for an access to the whole state.
-    private static func pass(_ input: borrowing [UInt8], _ piece: Range<Int>, to core: inout Core) {
-        core.receive(input.span.bytes.extracting(piece), now: .now)
+    private static func pass(
+        _ input: borrowing [UInt8], _ piece: Range<Int>, to core: inout Core, _ take: (StreamID, RawSpan) -> Int
+    ) {
+        core.receive(input.span.bytes.extracting(piece), now: .now, take: take)
     }
 
     /// Writes the output, as far as the connection accepts it.
@@ -391,7 +455,12 @@ extension HTTP2Link where Core: ~Copyable {
             switch inputPoint.block(.reader, for: .readable, until: end, minding: callers) {
             case .elsewhere(0, let wake): return stopReading(.here(wake))
             case .elsewhere(let index, let wake): return stopReading(.elsewhere(index - 1, wake))
-            case .here(.ready): state.withLock { $0.isInputExhausted = false }
+            case .here(.ready):
+                state.withLock { $0.isInputExhausted = false }
+                if let checksSoon = role.withLock({ $0.threadTakes(at: point) }) {
+                    if checksSoon { checkReaderSoon() }
+                    return .here(.ready)
+                }
             case .here(.timedOut): break
             case .here(let wake): return stopReading(.here(wake))
             }
@@ -452,14 +521,20 @@ extension HTTP2Link where Core: ~Copyable {
     }
 
     private func stopReading(_ wake: BlockedWake) -> BlockedWake {
-        switch role.withLock({ $0.readerGoesOn() }) {
-        case .loop: loop.execute { [self] in work() }
-        case .free(let point, let checksSoon):
-            if checksSoon { loop.executeDeferred { [self] in checkReader() } }
-            point?.signal([.readable, .writable])
-        }
+        succeed(role.withLock { $0.readerGoesOn() })
         return wake
     }
+
+    private func succeed(_ succession: ReadingRole.Succession) {
+        switch succession {
+        case .loop: loop.execute { [self] in work() }
+        case .free(let point, let checksSoon):
+            if checksSoon { checkReaderSoon() }
+            point?.signal([.readable, .writable])
+        }
+    }
+
+    private func checkReaderSoon() { loop.executeDeferred { [self] in checkReader() } }
 
     /// Checks whether there is a reader. On the loop's thread.
     private func checkReader() {

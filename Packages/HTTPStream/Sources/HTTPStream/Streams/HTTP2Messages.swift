@@ -20,9 +20,11 @@ extension HTTP2Limits {
 
 extension HTTP2Machine {
     /// Acts on bytes from the peer; none mean the end of the connection. The end of each stream is an event, and the output tells the peer why.
-    mutating func pass(_ bytes: RawSpan, now: Duration) {
+    ///
+    /// - Parameter take: as for `receive(_:now:take:)`.
+    mutating func pass(_ bytes: RawSpan, now: Duration, take: (StreamID, RawSpan) -> Int = { _, _ in 0 }) {
         do throws(HTTP2Error) {
-            if bytes.byteCount == 0 { try receiveEnd(now: now) } else { try receive(bytes, now: now) }
+            if bytes.byteCount == 0 { try receiveEnd(now: now) } else { try receive(bytes, now: now, take: take) }
         } catch {}
     }
 }

@@ -6,6 +6,9 @@ internal import EventLoops
 /// request can go on, it gives the role up: to the loop if only tasks or callbacks wait. Otherwise the role is free, and a thread that waits is
 /// woken to take it. A few milliseconds later, the loop checks whether a thread reads, and takes the role if not.
 ///
+/// A thread that waits for data takes them from the input itself once there is some, so that they are copied once. The role is free meanwhile, and
+/// nobody is woken to take it before that thread has found its data.
+///
 ///     reader | a thread waits             | a task waits      | the reading thread goes on, or leaves    | the loop checks
 ///     loop   | a task waits: waits;       | is noted          |                                          | -
 ///            | none: takes the role       |                   |                                          |
@@ -49,6 +52,8 @@ struct ReadingRole: Sendable {
     private(set) var threads: [WaitPoint] = []
     /// The points at which a task or a callback has begun to wait, and that have not been signalled since.
     private(set) var tasks: Set<ObjectIdentifier> = []
+    /// The points of the messages whose readers have found no data, and take it from the input themselves, see `HTTP2Link.read`.
+    private(set) var takers: [WaitPoint] = []
 
     mutating func threadWaits(at point: WaitPoint) -> ThreadWait {
         let mayRead =
@@ -84,6 +89,41 @@ struct ReadingRole: Sendable {
     mutating func waitEnds(at point: WaitPoint) {
         if !tasks.isEmpty { tasks.remove(ObjectIdentifier(point)) }
         if !threads.isEmpty { threads.removeAll { $0 === point } }
+        if !takers.isEmpty { takers.removeAll { $0 === point } }
+    }
+
+    // MARK: Data taken from the input
+
+    /// Whether a caller who looks for data may take it from the input, instead of the reader: on the loop's thread while the loop reads, on other
+    /// threads otherwise.
+    mutating func mayTake(onLoop isLoop: Bool) -> Bool {
+        switch reader {
+        case .loop: return isLoop
+        case .thread: return !isLoop
+        case .free:
+            if case .expected = check, !isLoop { check = .expected(hasThreadRead: true) }
+            return !isLoop
+        }
+    }
+
+    /// A caller who takes data from the input has found none.
+    mutating func foundNothing(at point: WaitPoint) {
+        if !takers.contains(where: { $0 === point }) { takers.append(point) }
+    }
+
+    /// A caller has taken data from the input. Returns what follows if nobody has the role.
+    mutating func hasTaken() -> Succession? {
+        guard case .free = reader, !threads.isEmpty || !tasks.isEmpty else { return nil }
+        return readerGoesOn()
+    }
+
+    /// There is input for the thread that reads. Returns nil if it has to read for all; otherwise it goes on, takes its data from the input, and
+    /// nobody is woken to read before. Then, the loop must check soon if the result is true.
+    mutating func threadTakes(at point: WaitPoint) -> Bool? {
+        guard let index = takers.firstIndex(where: { $0 === point }) else { return nil }
+        takers.remove(at: index)
+        reader = .free
+        return expectCheck()
     }
 
     /// The thread that reads goes on.
@@ -93,9 +133,15 @@ struct ReadingRole: Sendable {
             return .loop
         }
         reader = .free
-        let isCheckExpected = check != .none
-        if !isCheckExpected { check = .expected(hasThreadRead: false) }
-        return .free(wakes: threads.isEmpty ? nil : threads.removeFirst(), checksSoon: !isCheckExpected)
+        let checksSoon = expectCheck()
+        return .free(wakes: threads.isEmpty ? nil : threads.removeFirst(), checksSoon: checksSoon)
+    }
+
+    /// Returns whether the loop has to check that there is a reader, and does not expect to.
+    private mutating func expectCheck() -> Bool {
+        if check != .none { return false }
+        check = .expected(hasThreadRead: false)
+        return true
     }
 
     /// The thread that reads waits at its point from now on. The loop reads, and must be called.

@@ -44,12 +44,35 @@ import Testing
         #expect(!checksOnceMore && role.reader == .loop)
     }
 
+    @Test("a thread that takes its data itself wakes nobody until it has taken some")
+    func takingData() {
+        let (point, other) = (WaitPoint(), WaitPoint())
+        var role = ReadingRole()
+        let mayTakeBesideLoop = role.mayTake(onLoop: false)
+        #expect(!mayTakeBesideLoop)
+        _ = role.threadWaits(at: point)
+        _ = role.threadWaits(at: other)
+        let readsForAll = role.threadTakes(at: point)
+        #expect(readsForAll == nil && role.reader == .thread)
+        role.foundNothing(at: point)
+        let checksSoon = role.threadTakes(at: point)
+        #expect(checksSoon == true && role.reader == .free && role.threads.count == 1)
+        let mayTake = role.mayTake(onLoop: false)
+        #expect(mayTake && role.check == .expected(hasThreadRead: true))
+        guard case .free(wakes: let woken?, checksSoon: false) = role.hasTaken() else { return fail("nobody reads") }
+        #expect(woken === other)
+        // Data that was signalled is kept: its reader looks there first.
+        role.foundNothing(at: point)
+        role.waitEnds(at: point)
+        #expect(role.takers.isEmpty)
+    }
+
     private func fail(_ comment: Comment) { Issue.record(comment) }
 
     /// Two threads and a task at their points, and the loop.
     private struct Model {
         enum Waiter: Int, CaseIterable { case first, second, task }
-        enum Doing: Hashable { case runs, reads, waits, isWoken }
+        enum Doing: Hashable { case runs, reads, waits, isWoken, takes }
 
         var role = ReadingRole()
         var doing = [Doing](repeating: .runs, count: Waiter.allCases.count)
@@ -59,8 +82,12 @@ import Testing
 
         /// All that determines what can happen next.
         var key: [AnyHashable] {
-            let threads = role.threads.map { point in points.firstIndex { $0 === point } ?? -1 }
-            return [role.reader, role.check, threads, role.tasks, doing, loopChecks]
+            func indices(_ waiting: [WaitPoint]) -> [Int] {
+                waiting.map { point in points.firstIndex { $0 === point } ?? -1 }
+            }
+            return [
+                role.reader, role.check, indices(role.threads), role.tasks, indices(role.takers), doing, loopChecks,
+            ]
         }
 
         /// A waiter has no reader, and will have none.
@@ -79,13 +106,23 @@ import Testing
             for waiter in Waiter.allCases {
                 let index = waiter.rawValue
                 switch doing[index] {
-                case .runs: add { $0.wait(waiter) }
+                case .runs:
+                    add { $0.wait(waiter) }
+                    if waiter != .task, role.reader != .loop { add { $0.look(waiter) } }
                 case .isWoken: add { $0.goOn(waiter) }
                 case .waits:
                     add { $0.goOn(waiter) }  // its deadline
                     if role.reader != .free { add { $0.wake(index) } }
+                case .takes:
+                    add { $0.look(waiter) }
+                    add { $0.doing[index] = .runs }  // its deadline
+                    add { model in
+                        model.doing[index] = .runs
+                        if let succession = model.role.hasTaken() { model.succeed(succession) }
+                    }
                 case .reads:
                     add { $0.stopReading(index) }
+                    add { $0.take(index) }
                     add { model in
                         model.role.leaveToLoop(threadAt: model.points[index])
                         model.doing[index] = .waits
@@ -121,10 +158,28 @@ import Testing
             doing[waiter.rawValue] = .runs
         }
 
+        /// Looks for data in the input, finds none, and waits.
+        private mutating func look(_ waiter: Waiter) {
+            let mayTake = role.mayTake(onLoop: false)
+            if mayTake { role.foundNothing(at: points[waiter.rawValue]) }
+            wait(waiter)
+        }
+
+        /// The thread that reads goes on to take its data itself.
+        private mutating func take(_ index: Int) {
+            guard let checksSoon = role.threadTakes(at: points[index]) else { return }
+            if checksSoon { loopChecks = true }
+            doing[index] = .takes
+        }
+
         private mutating func stopReading(_ index: Int) {
             role.waitEnds(at: points[index])
             doing[index] = .runs
-            guard case .free(let point, let checksSoon) = role.readerGoesOn() else { return }
+            succeed(role.readerGoesOn())
+        }
+
+        private mutating func succeed(_ succession: ReadingRole.Succession) {
+            guard case .free(let point, let checksSoon) = succession else { return }
             if checksSoon { loopChecks = true }
             if let next = points.firstIndex(where: { $0 === point }) { doing[next] = .isWoken }
         }
