@@ -115,27 +115,33 @@ public struct FTPOptions: Sendable {
     static let table = StreamOptionTable(
         "FTPStream", defaults: FTPOptions(),
         [
-            .using("account", \.account) { (text) throws(StreamError) in try checkArgument(text, "account") },
+            .using("account", \.account) { (options) throws(StreamError) in
+                try checkArgument(options.account, "account")
+            },
             .using("appends", \.appends),
             .using("fetchesResourceInfo", \.fetchesResourceInfo),
             .using("keepAlive", \.keepAlive),
             .using("keepsConnection", \.keepsConnection),
             .using("listingCommand", \.listingCommand),
             .using("passiveModeDefault", \.passiveModeDefault),
-            .using("password", \.password) { (text) throws(StreamError) in try checkArgument(text, "password") },
+            .using("password", \.password) { (options) throws(StreamError) in
+                try checkArgument(options.password, "password")
+            },
             .using("pool", \.pool),
             .using("proxy", \.proxy),
             .using("replyTimeout", \.replyTimeout),
             .using("security", \.security),
             .using("transferOffset", \.transferOffset),
             .using("transfersText", \.transfersText),
-            .using("userName", \.userName) { (text) throws(StreamError) in try checkArgument(text, "userName") },
+            .using("userName", \.userName) { (options) throws(StreamError) in
+                try checkArgument(options.userName, "userName")
+            },
             .using("usesPassiveMode", \.usesPassiveMode),
         ])
 
     /// Checks that a command can carry the text.
-    private static func checkArgument(_ text: String, _ label: String) throws(StreamError) {
-        if text.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) {
+    private static func checkArgument(_ text: String?, _ label: String) throws(StreamError) {
+        if let text, text.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) {
             throw StreamError(.badArgument("FTPStream.\(label) contains a line end or NUL."))
         }
     }

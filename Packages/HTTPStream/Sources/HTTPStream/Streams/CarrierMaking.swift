@@ -1,4 +1,4 @@
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 internal import StreamKit
 
 extension HTTPConnection {
@@ -14,22 +14,23 @@ extension HTTPConnection {
         of fetch: borrowing Fetch, as form: HTTPRequest?, host: String?, _ preparation: RequestPreparation,
         limits: HTTPLimits, hasWaited: Bool
     ) throws(StreamError) -> any HTTPCarrier {
-        let (host, body) = (host ?? key.origin.hostField, fetch.body)
-        let head =
-            if let form {
-                try preparation.prepare(form, host: host, body: body)
-            } else {
-                try preparation.prepare(fetch.request, host: host, body: body)
-            }
+        let (request, host, body) = (form ?? fetch.request, host ?? key.origin.hostField, fetch.body)
         switch line {
         case .http1(let link):
             link.accept(limits)
             return try HTTP1Exchange(
-                head, fetch.method, body, on: self, link, keepsConnection: preparation.keepsConnection,
+                preparation.prepare(request, host: host, body: body), fetch.method, body, on: self, link,
+                keepsConnection: preparation.keepsConnection,
                 offersSwitch: preparation.offersSwitch, hasWaited: hasWaited)
         case .http2(let link):
+            // The rules of the fields are written once, for the bytes of HTTP/1.1.
+            var preparation = preparation
+            preparation.isForHTTP2 = true
+            let head = try preparation.prepare(request, host: host, body: body)
+            let sent = try RequestPreparation.requestForHTTP2(
+                of: head.bytes, mayHaveConnectionFields: request.hasFields)
             return try HTTP2Exchange(
-                head, fetch.method, body, on: self, link, connectProtocol: preparation.upgrade, limits: limits)
+                sent, head, fetch.method, body, on: self, link, connectProtocol: preparation.upgrade, limits: limits)
         }
     }
 }

@@ -42,21 +42,21 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     private var queueProgress = 0
 
     /// - Parameters:
-    ///   - head: the head of the request, in the form of HTTP/1.1.
+    ///   - request: the request as it is sent.
+    ///   - head: its head in the form of HTTP/1.1, which is not sent.
     ///   - connection: the connection whose link is `link`.
     ///   - connectProtocol: the protocol that the stream is to carry; nil for a response of HTTP.
     ///   - limits: the limits of the response.
     init(
-        _ head: RequestPreparation.Head, _ method: HTTPMethod, _ body: HTTPBody?, on connection: HTTPConnection,
-        _ link: HTTP2ClientLink, connectProtocol: String? = nil, limits: HTTPLimits
+        _ request: HTTPRequest, _ head: RequestPreparation.Head, _ method: HTTPMethod, _ body: HTTPBody?,
+        on connection: HTTPConnection, _ link: HTTP2ClientLink, connectProtocol: String? = nil, limits: HTTPLimits
     ) throws(StreamError) {
         self.connection = connection
         self.link = link
         self.limits = limits
         self.connectProtocol = connectProtocol
         stream = HTTP2ClientStream(waitingAt: HTTP2StreamPoint(link, isTunnel: connectProtocol != nil))
-        // The rules of the fields are written once, for the bytes of HTTP/1.1.
-        var request = try RequestPreparation.requestWithoutConnectionFields(of: head.bytes)
+        var request = request
         // Its proof that the server knows the protocol is SETTINGS_ENABLE_CONNECT_PROTOCOL here (RFC 8441 §5).
         if connectProtocol != nil { request.fields.remove("Sec-WebSocket-Key") }
         self.request = request

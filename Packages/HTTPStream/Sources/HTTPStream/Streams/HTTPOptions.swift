@@ -153,8 +153,8 @@ public struct HTTPOptions: Sendable {
             .using("discardTimeout", \.discardTimeout),
             .connecting("endpoints", \.endpoints),
             .using("followsRedirects", \.followsRedirects),
-            .using("host", \.host) { (host) throws(StreamError) in
-                if !HTTPOrigin.isHost(host) { throw .invalidHost(host) }
+            .using("host", \.host) { (options) throws(StreamError) in
+                if let host = options.host, !HTTPOrigin.isHost(host) { throw .invalidHost(host) }
             },
             .using("keepsConnection", \.keepsConnection),
             .using("keepsEmptyUserAgent", \.keepsEmptyUserAgent),

@@ -29,6 +29,8 @@ struct RequestPreparation {
     var upgrade: String?
     /// Whether an empty `User-Agent` of the caller's is sent.
     var keepsEmptyUserAgent = false
+    /// Whether HTTP/2 carries the request, whose connection has no fields of its own.
+    var isForHTTP2 = false
 
     /// Whether the request offers to switch to another protocol. Comparing ``upgrade`` with nil would copy it.
     var offersSwitch: Bool { if case .none = upgrade { false } else { true } }
@@ -155,7 +157,7 @@ struct RequestPreparation {
             lines.write("Content-Length: ")
             lines.write(decimal: UInt64(length))
             lines.write("\r\n")
-        case .chunked: lines.write("Transfer-Encoding: chunked\r\n")
+        case .chunked: if !isForHTTP2 { lines.write("Transfer-Encoding: chunked\r\n") }
         case .none, .untilClose, .tunnel:
             // Methods that define a body declare that it is empty; others send no length (RFC 9110 §8.6).
             switch method {
@@ -164,7 +166,9 @@ struct RequestPreparation {
             default: break
             }
         }
-        if offersSwitch {
+        if isForHTTP2 {
+            // The end of the stream is that of the body, and SETTINGS and GOAWAY tell the rest.
+        } else if offersSwitch {
             lines.write("Connection: Upgrade\r\n")
         } else {
             lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
@@ -200,19 +204,18 @@ struct RequestPreparation {
     /// The protocol to which a head that was sent offers to switch; nil if it offers none.
     static func offeredProtocol(in head: [UInt8]) -> String? { parsed(head)?.fields[.upgrade] }
 
-    /// The request of a prepared head, in the form of HTTP/2: its `Host` becomes `:authority`.
+    /// The request of a head that was prepared for HTTP/2: its `Host` becomes `:authority`.
     ///
+    /// - Parameter mayHaveConnectionFields: whether the head may have the caller's fields of a connection, which are removed.
     /// - Throws: for a head that cannot be sent, such as one with a field that HTTP/1.1 would send in obsolete form.
-    static func requestWithoutConnectionFields(of head: [UInt8]) throws(StreamError) -> HTTPRequest {
+    static func requestForHTTP2(of head: [UInt8], mayHaveConnectionFields: Bool) throws(StreamError) -> HTTPRequest {
         guard var request = parsed(head) else { throw .badURL("its head is malformed.") }
-        removeConnectionFields(from: &request.fields)
+        if mayHaveConnectionFields {
+            request.fields.removeConnectionFields()
+            // RFC 9113 §8.2.2
+            if let codings = request.fields[.te], codings.lowercased() != "trailers" { request.fields.remove(.te) }
+        }
         return request
-    }
-
-    private static func removeConnectionFields(from fields: inout HTTPFields) {
-        fields.removeConnectionFields()
-        // RFC 9113 §8.2.2
-        if let codings = fields[.te], codings.lowercased() != "trailers" { fields.remove(.te) }
     }
 
     static func parsed(_ head: [UInt8]) -> HTTPRequest? {

@@ -171,8 +171,30 @@ import Testing
         #expect(request.method == .put)
         #expect(request.url == url)
         #expect(request.fields.map(\.name.name) == ["Host", "X-A", "User-Agent", "Content-Length", "Connection"])
-        // HTTP/2 has no fields of a connection.
-        let stripped = try RequestPreparation.requestWithoutConnectionFields(of: head.bytes)
-        #expect(stripped.fields.map(\.name.name) == ["Host", "X-A", "User-Agent", "Content-Length"])
+    }
+
+    @Test func http2HasNoFieldsOfAConnection() throws {
+        let url = try #require(URL(string: "http://example.org/a?b"))
+        var preparation = RequestPreparation(keepsConnection: true, decodesContent: false)
+        preparation.isForHTTP2 = true
+        var request = try HTTPRequest(method: .put, url: url)
+        func names(_ request: HTTPRequest, _ body: HTTPBody?) throws -> [String] {
+            let head = try preparation.prepare(request, host: "example.org", body: body)
+            let sent = try RequestPreparation.requestForHTTP2(
+                of: head.bytes, mayHaveConnectionFields: request.hasFields)
+            return sent.fields.map(\.name.name)
+        }
+        #expect(try names(request, nil) == ["Host", "User-Agent", "Content-Length"])
+        let stream = HTTPBody.stream(length: nil) { ReadStream(bytes: []) }
+        #expect(try names(request, stream) == ["Host", "User-Agent"])
+        for (name, value): (HTTPFieldName, String) in [
+            ("X-A", "1"), (.connection, "X-A"), (.upgrade, "h2c"), ("Keep-Alive", "timeout=5"), (.te, "gzip"),
+            (.transferEncoding, "chunked"), (.proxyConnection, "close"),
+        ] {
+            try request.fields.append(value, for: name)
+        }
+        #expect(try names(request, stream) == ["Host", "X-A", "User-Agent"])
+        try request.fields.set("trailers", for: .te)
+        #expect(try names(request, nil) == ["Host", "X-A", "TE", "User-Agent", "Content-Length"])
     }
 }

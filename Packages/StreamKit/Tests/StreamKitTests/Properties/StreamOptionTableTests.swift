@@ -15,8 +15,8 @@ import Testing
             "Mailbox", defaults: Options(),
             [
                 .using("folder", \.folder), .using("limit", \.limit), .connecting("place", \.place),
-                .using("user", \.user) { (user) throws(StreamError) in
-                    if user.isEmpty { throw .refused("Mailbox.user", "it is empty.") }
+                .using("user", \.user) { (options) throws(StreamError) in
+                    if options.user?.isEmpty == true { throw .refused("Mailbox.user", "it is empty.") }
                 },
             ])
     }
