@@ -429,6 +429,7 @@ GROUPS = (
         instruction_sizes=(16 * MIB, 48 * MIB),
         variants=(
             Variant("C libnghttp2", NGHTTP2, "read", HTTP2_READ),
+            Variant("Swift machine and TLS", OURS, "bare-secure-read", HTTP2_READ_URL + " count=1"),
             Variant("libcurl", LIBCURL, "read-http2", HTTP2_READ_URL),
             Variant("AHC async", AHC, "read-async-http2", HTTP2_READ_URL),
             Variant("ours", OURS, "secure-read", HTTP2_READ_URL + " count=1 versions=http2", goals=(

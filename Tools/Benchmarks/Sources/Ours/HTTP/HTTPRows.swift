@@ -4,7 +4,7 @@ internal import NetKit
 
 let httpRows = [
     requests, requestsAsync, session, bareRequests, bareRequestsAsync, secureRequests, secureRequestsAsync, secureRead,
-    secureReadAsync, secureServing, bareSecureRequests,
+    secureReadAsync, secureServing, bareSecureRequests, bareSecureRead,
 ]
 
 /// The request for the URL from the command line.
