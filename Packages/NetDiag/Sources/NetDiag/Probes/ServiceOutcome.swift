@@ -59,14 +59,6 @@ struct ServiceAnswer: Sendable, Hashable {
     var retryAfter: String?
     /// The body, if the target has a ``DiagnosisTarget/maximumBodyLength``.
     var body: [UInt8] = []
-
-    init(status: Int, location: String? = nil, schemes: [String] = [], time: Int64? = nil, setsCookie: Bool = false) {
-        self.status = status
-        self.location = location
-        self.schemes = schemes
-        self.time = time
-        self.setsCookie = setsCookie
-    }
 }
 
 extension ServiceAnswer {
@@ -76,8 +68,7 @@ extension ServiceAnswer {
             status: head.status.code, location: head.fields[.location],
             schemes: challenges.prefix(8).map { String($0.prefix { $0 != " " && $0 != "," }) },
             time: head.fields[.date].flatMap { HTTPDate($0) }?.secondsSinceEpoch,
-            setsCookie: head.fields.contains(.setCookie))
-        retryAfter = head.fields[.retryAfter]
+            setsCookie: head.fields.contains(.setCookie), retryAfter: head.fields[.retryAfter])
     }
 
     /// Whether the answer is a temporary redirect (RFC 9110 §15.4).
