@@ -80,11 +80,10 @@ struct DiagnosisTarget: Sendable, Hashable {
                     ? "its scheme has no default port; add :PORT after the host."
                     : "its port is not between 1 and 65535.")
         }
-        let path = url.path(percentEncoded: true)
         let service: Service =
             switch scheme {
             // The query is not sent: it may hold a secret.
-            case "http", "https": .http(path: path.isEmpty ? "/" : path, isWhole: url.query == nil)
+            case "http", "https": .http(path: url.nonemptyPath, isWhole: url.query == nil)
             case "ftp", "ftps": .ftp
             default: .bytes
             }
@@ -95,12 +94,11 @@ struct DiagnosisTarget: Sendable, Hashable {
     /// The server of a proxy script; nil unless the URL's scheme is `http` or `https`.
     init?(scriptAt text: String) {
         guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()),
-            let target = try? DiagnosisTarget(url),
-            case .http(let path, _) = target.service
+            let target = try? DiagnosisTarget(url)
         else { return nil }
         self = target
         // The query is part of the setting, and only this server receives it.
-        service = .http(path: path + (url.query(percentEncoded: true).map { "?\($0)" } ?? ""))
+        service = .http(path: url.requestPath)
         maximumBodyLength = ProxyScript.maximumScriptSize
     }
 
@@ -159,6 +157,16 @@ struct DiagnosisTarget: Sendable, Hashable {
 extension StreamError {
     static func undiagnosable(_ reason: String) -> StreamError {
         StreamError(posix: 22, Sentence("diag.badURL", "The URL cannot be diagnosed: %1", reason))  // EINVAL
+    }
+}
+
+extension URL {
+    /// The path, and the query if there is one, as sent in a request.
+    var requestPath: String { nonemptyPath + (query(percentEncoded: true).map { "?\($0)" } ?? "") }
+
+    fileprivate var nonemptyPath: String {
+        let path = path(percentEncoded: true)
+        return path.isEmpty ? "/" : path
     }
 }
 

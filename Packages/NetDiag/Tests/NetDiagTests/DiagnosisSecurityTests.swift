@@ -98,6 +98,20 @@ import Testing
         #expect(outcome == (request == nil ? .proxyFailed(StreamError(posix: EINVAL)) : .proxyRefused(status: 403)))
     }
 
+    /// A failed handshake is the proxy's fault only if it is that with the proxy.
+    @Test(arguments: [ProxyServer.Kind.http, .https])
+    func aFailedHandshakeBehindAProxyIsTheTargets(kind: ProxyServer.Kind) async throws {
+        let proxy = try AnsweringServer("HTTP/1.1 200 Connected\r\n\r\nnot TLS\r\n")
+        var target = DiagnosisTarget(host: "127.0.0.1", port: 443, isSecure: true, service: .bytes)
+        target.proxy = ProxyServer(kind, host: "127.0.0.1", port: proxy.port)
+        let probe = ServiceProbe(target: target, options: .patient, deadline: .now + .seconds(300))
+        switch await probe.run(at: .ip(.v4(.loopback), port: proxy.port)) {
+        case .tlsFailed: #expect(kind == .http)
+        case .proxyFailed: #expect(kind == .https)
+        case let other: Issue.record("\(other)")
+        }
+    }
+
     /// Only methods without a password are offered (RFC 1928 §3).
     @Test func credentialsOfASOCKSProxyAreNotOffered() async throws {
         let proxy = try AnsweringServer("\u{5}\u{7f}")
@@ -129,6 +143,7 @@ import Testing
         #expect(ServiceProbe.path(of: "/a#b", within: .plainPage) == "/a")
         #expect(ServiceProbe.path(of: "http://www.example.org:80/x?y", within: .plainPage) == "/x?y")
         #expect(ServiceProbe.path(of: "HTTP://WWW.EXAMPLE.ORG", within: .plainPage) == "/")
+        #expect(ServiceProbe.path(of: "b/c?d#e", within: .plainPage) == "/b/c?d")
         for other in [
             "//evil.example/", "https://www.example.org/", "http://www.example.org.evil/",
             "http://www.example.org@evil/",

@@ -119,38 +119,4 @@ import Testing
             .diagnose()
         #expect(diagnosis.cause == nil && diagnosis.remarks.map(\.code) == [.proxyUnreachable])
     }
-
-    // MARK: Bodies
-
-    private func head(_ fields: String) throws -> HTTPResponse {
-        var parser = HeadParser(.response)
-        let bytes = Array("HTTP/1.1 200 OK\r\n\(fields)\r\n".utf8)
-        guard case .complete = try parser.parse(bytes.span.bytes) else { throw StreamError.notOpen }
-        return try parser.makeResponse(from: bytes.span.bytes)
-    }
-
-    @Test(
-        arguments: [
-            ("Content-Length: 5\r\n", "hello"), ("Transfer-Encoding: chunked\r\n", "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"),
-            ("", "hello"),
-        ])
-    func bodiesAreReadAtEverySplit(_ fields: String, _ wire: String) throws {
-        let bytes = Array(wire.utf8)
-        for split in 0...bytes.count {
-            var body = try ProbedBody(of: try head(fields), upTo: 100)
-            var isWhole = try body.receive(Array(bytes[..<split]))
-            if !isWhole { isWhole = try body.receive(Array(bytes[split...])) }
-            if !isWhole { isWhole = try body.receiveEnd() }
-            #expect(isWhole && body.bytes == Array("hello".utf8))
-        }
-    }
-
-    @Test func bodiesAreBounded() throws {
-        var body = try ProbedBody(of: try head(""), upTo: 4)
-        #expect(try body.receive(Array("hello, world".utf8)))
-        #expect(body.bytes == Array("hello".utf8))
-        var cut = try ProbedBody(of: try head("Content-Length: 9\r\n"), upTo: 4)
-        #expect(try !cut.receive([1]))
-        #expect(throws: StreamError.self) { try cut.receiveEnd() }
-    }
 }

@@ -1,6 +1,6 @@
 internal import Glibc
 internal import HTTPAuth
-internal import HTTPMessage
+@_spi(Packages) internal import HTTPMessage
 @_spi(Packages) internal import StreamKit
 
 /// The conversation with an HTTP proxy that establishes a tunnel, whatever carries its messages: CONNECT (RFC 9110 §9.3.6). No I/O.
@@ -46,11 +46,7 @@ struct ConnectConversation: Sendable {
         source = proxy
         self.target = target.description
         do throws(HTTPMessageError) {
-            guard let authority = RequestTarget(authority: target.description) else {
-                throw HTTPMessageError(.invalidTarget, fault: .caller)
-            }
-            var request = try HTTPRequest(method: .connect, target: authority)
-            try request.fields.set(target.description, for: .host)
+            var request = try HTTPRequest(connectingTo: target.description)
             if !proxy.fields.contains(.userAgent) {
                 try request.fields.set(RequestPreparation.userAgent.description, for: .userAgent)
             }

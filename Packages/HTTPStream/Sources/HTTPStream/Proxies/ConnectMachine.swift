@@ -92,37 +92,25 @@ struct ConnectAnswer {
     let mayContinue: Bool
 }
 
-/// CONNECT over HTTP/1.1 (RFC 9112 §3.2.3).
-///
-/// HTTPMessage's `FinalHeadParser` parses heads until one is final. A 2xx has no body, regardless of its fields, and the bytes behind its head
-/// belong to the target. The body of a refusal is read as far as it is framed, up to a limit, because proxies explain the refusal there.
+/// CONNECT over HTTP/1.1: a ``ConnectExchange`` for each request.
 struct HTTP1ConnectCarrier: ConnectCarrier {
-    private enum State {
-        case head
-        case body(HTTPResponse, BodyDecoder, body: [UInt8])
-    }
-
     let readSize = 4096
     private let proxy: String
     private let limits: HTTPLimits
     private var output: [UInt8] = []
-    private var state = State.head
-    private var parser: FinalHeadParser
-    /// The bytes behind the final head that are not yet decoded.
-    private var received: [UInt8] = []
+    private var exchange: ConnectExchange
 
     init(_ proxy: HTTPProxy) {
         self.proxy = proxy.hostAndPort
         limits = proxy.limits
-        parser = FinalHeadParser(limits: limits, leniency: .client)
+        exchange = HTTP1ConnectCarrier.exchange(limits)
     }
 
-    var surplus: [UInt8] { received }
+    var surplus: [UInt8] { exchange.surplus }
 
     mutating func send(_ request: HTTPRequest) {
         output = request.serialized()
-        parser = FinalHeadParser(limits: limits, leniency: .client)
-        state = .head
+        exchange = HTTP1ConnectCarrier.exchange(limits)
     }
 
     mutating func takeOutput() -> [UInt8] {
@@ -132,12 +120,8 @@ struct HTTP1ConnectCarrier: ConnectCarrier {
 
     mutating func receive(_ bytes: [UInt8]) throws(StreamError) -> ConnectAnswer? {
         do throws(HTTPMessageError) {
-            switch state {
-            case .head: return try parseHead(bytes)
-            case .body(let head, let decoder, let body):
-                received += bytes
-                return try collect(head, decoder, body)
-            }
+            guard let response = try exchange.receive(bytes) else { return nil }
+            return ConnectAnswer(response: response, mayContinue: exchange.mayContinue)
         } catch {
             throw error.code == .tooManyInterimResponses
                 ? .tunnelInterim(proxy, HTTPLimits.interimResponses) : .tunnelAnswerInvalid(proxy, error)
@@ -145,50 +129,17 @@ struct HTTP1ConnectCarrier: ConnectCarrier {
     }
 
     mutating func receiveEnd() throws(StreamError) -> HTTPResponse {
-        guard case .body(var head, _, let body) = state else {
-            throw .tunnelClosed(proxy, parser.surplus.isEmpty ? "without a response" : "in the middle of its response")
+        do throws(HTTPMessageError) {
+            return try exchange.receiveEnd()
+        } catch {
+            throw .tunnelClosed(
+                proxy, exchange.surplus.isEmpty ? "without a response" : "in the middle of its response")
         }
-        // Even if the body is incomplete, the response is known to be a refusal.
-        head.body = body
-        return head
     }
 
     func layer(over lower: any StreamTransport) -> (any StreamTransport)? { nil }
 
-    private mutating func parseHead(_ bytes: [UInt8]) throws(HTTPMessageError) -> ConnectAnswer? {
-        guard let head = try parser.receive(bytes) else { return nil }
-        received = parser.surplus
-        switch head.status.code {
-        case 101: throw HTTPMessageError(.invalidStatusCode, fault: .peer)
-        case 200..<300: return ConnectAnswer(response: head, mayContinue: false)
-        default:
-            let framing = try BodyFraming.of(head, to: .connect, leniency: .client)
-            return try collect(head, BodyDecoder(framing, limits: limits, leniency: .client), [])
-        }
-    }
-
-    private mutating func collect(
-        _ head: HTTPResponse, _ decoder: BodyDecoder, _ earlier: [UInt8]
-    ) throws(HTTPMessageError) -> ConnectAnswer? {
-        var decoder = decoder
-        var body = earlier
-        var used = 0
-        while body.count < HTTPProxy.maximumRefusalBodyLength, !decoder.isComplete {
-            let limit = HTTPProxy.maximumRefusalBodyLength - body.count
-            let event = try decoder.next(in: received.span.bytes, at: &used, upTo: limit)
-            guard case .payload(let range) = event else { break }
-            body += received[range]
-            used = range.upperBound
-        }
-        received.removeFirst(min(used, received.count))
-        guard decoder.isComplete || body.count >= HTTPProxy.maximumRefusalBodyLength else {
-            state = .body(head, decoder, body: body)
-            return nil
-        }
-        var whole = head
-        whole.body = body
-        let endsHere = decoder.isComplete && decoder.framing.endsByItself
-        return ConnectAnswer(
-            response: whole, mayContinue: endsHere && head.isPersistent && received.isEmpty)
+    private static func exchange(_ limits: HTTPLimits) -> ConnectExchange {
+        ConnectExchange(maximumBodyLength: HTTPProxy.maximumRefusalBodyLength, limits: limits)
     }
 }

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import Glibc
 @_spi(Packages) internal import HTTPMessage
 
@@ -8,6 +9,8 @@ struct ServiceProbe: Sendable {
     static let maximumRedirects = 10
     /// The maximum number of bytes of an FTP greeting.
     static let maximumGreetingLength = 4096
+    /// The value of the `User-Agent` field.
+    static let userAgent: StaticString = "NetKit-diagnosis"
 
     /// Ends a probe early, with its outcome.
     struct EarlyEnd: Error {
@@ -76,7 +79,7 @@ struct ServiceProbe: Sendable {
     func inspection(at address: SocketAddress) async -> Inspection? {
         var probe = self
         probe.isInspecting = true
-        guard let (pair, _) = try? await probe.open(address) else { return nil }
+        guard let pair = try? await probe.open(address) else { return nil }
         defer { pair.close() }
         guard let certificate = pair[.tlsInformation]?.peerCertificates.first else { return nil }
         var seen = Inspection()
@@ -115,10 +118,10 @@ struct ServiceProbe: Sendable {
 
     private func perform(_ address: SocketAddress, _ path: String?) async -> ServiceOutcome {
         do throws(EarlyEnd) {
-            let (pair, first) = try await open(address)
+            let pair = try await open(address)
             defer { pair.close() }
             if let path { return await request(path, over: pair) }
-            return target.service == .ftp ? await greeting(from: pair.input, after: first) : .connected
+            return target.service == .ftp ? await greeting(from: pair.input) : .connected
         } catch {
             return error.outcome
         }
@@ -126,41 +129,55 @@ struct ServiceProbe: Sendable {
 
     /// Opens a connection to the target, through the proxy if there is one. For plain HTTP over an HTTP proxy, the connection
     /// ends at the proxy.
-    ///
-    /// - Returns: The connection, and the target's bytes that arrived with the proxy's response.
-    private func open(_ address: SocketAddress) async throws(EarlyEnd) -> (StreamPair, first: [UInt8]) {
+    private func open(_ address: SocketAddress) async throws(EarlyEnd) -> StreamPair {
+        let targetTLS = target.isSecure ? tls(with: .target) : nil
         guard let proxy = target.proxy else {
             let pair = StreamPair(addresses: [address], name: target.host)
-            try await establish(pair, tls: target.isSecure ? tls(with: .target) : nil) {
-                target.isSecure ? .tlsFailed($0) : .unanswered($0)
-            }
-            return (pair, [])
+            try await establish(pair, tls: targetTLS) { target.isSecure ? .tlsFailed($0) : .unanswered($0) }
+            return pair
+        }
+        let proxyTLS = proxy.kind == .https ? tls(with: .proxy) : nil
+        if sendsRequestToProxy {
+            let pair = StreamPair(addresses: [address], name: proxy.host)
+            try await establish(pair, tls: proxyTLS) { .proxyFailed($0) }
+            return pair
         }
         guard let proxyAddress = address.ipAddress, let host = target.host else {
             throw EarlyEnd(outcome: .wrongProtocol)
         }
+        var hop: any StreamProxy = ProbedProxy(proxy, at: proxyAddress, tls: proxyTLS)
         if var socks = proxy.socksProxy {
             socks.host = "\(proxyAddress)"
             (socks.user, socks.password) = (nil, nil)
-            let pair = StreamPair(host: host, port: target.port)
-            try? pair.set(.proxies, to: [ProxyRoute(socks)])
-            try? pair.set(.resolver, to: options.resolver)
-            try await establish(pair, tls: target.isSecure ? tls(with: .target) : nil) { error in
-                if case .tls? = pair.report.failure?.kind { .tlsFailed(error) } else { .proxyFailed(error) }
-            }
-            return (pair, [])
+            hop = socks
         }
-        let pair = StreamPair(addresses: [address], name: proxy.host)
-        try await establish(pair, tls: proxy.kind == .https ? tls(with: .proxy) : nil) { .proxyFailed($0) }
-        return try await tunnel(over: pair, to: host)
+        let pair = StreamPair(host: host, port: target.port)
+        try? pair.set(.proxies, to: [ProxyRoute(hop)])
+        try? pair.set(.resolver, to: options.resolver)
+        // The proxy may take as long as an answer, since it connects to the target first.
+        try await establish(pair, tls: targetTLS, within: options.responseTimeout) { error in
+            if let refusal = error.underlying as? ProbedRefusal { return .proxyRefused(status: refusal.status) }
+            return pair.report.isThroughProxy ? .tlsFailed(error) : .proxyFailed(error)
+        }
+        return pair
+    }
+
+    /// Whether the request is sent to the proxy itself, in absolute form (RFC 9112 §3.2.2).
+    private var sendsRequestToProxy: Bool {
+        guard let proxy = target.proxy, proxy.socksProxy == nil, case .http = target.service else { return false }
+        return !target.isSecure
     }
 
     /// Opens a pair within the remaining time.
+    ///
+    /// - Parameter longest: the maximum duration; nil for that of a connection.
     private func establish(
-        _ pair: StreamPair, tls: TLSConfiguration?, _ failed: (StreamError) -> ServiceOutcome
+        _ pair: StreamPair, tls: TLSConfiguration?, within longest: Duration? = nil,
+        _ failed: (StreamError) -> ServiceOutcome
     ) async throws(EarlyEnd) {
         do throws(StreamError) {
-            try pair.set(.openTimeout, to: try limit(options.connectionTimeout))
+            let left = try left(until: deadline)
+            try pair.set(.openTimeout, to: min(longest ?? options.connectionTimeout, left))
             if let tls { try pair.set(.tls, to: tls) }
             try pair.open()
             try await pair.output.opened()
@@ -171,47 +188,10 @@ struct ServiceProbe: Sendable {
         }
     }
 
-    /// Requests a tunnel from an HTTP proxy if the target needs one (RFC 9110 §9.3.6), and performs the TLS handshake in it.
-    private func tunnel(
-        over pair: StreamPair, to host: String
-    ) async throws(EarlyEnd) -> (StreamPair, first: [UInt8]) {
-        if case .http = target.service, !target.isSecure { return (pair, []) }
-        let reply: ServiceOutcome
-        var rest: [UInt8] = []
-        do throws(StreamError) {
-            let hostAndPort = try TunnelTarget(host: host, port: target.port).description
-            let text = "CONNECT \(hostAndPort) HTTP/1.1\r\nHost: \(hostAndPort)\r\nUser-Agent: NetKit-diagnosis\r\n\r\n"
-            try await pair.output.writeAll(Array(text.utf8))
-            reply = try await answer(from: pair.input, rest: &rest)
-        } catch {
-            reply = .proxyFailed(error)
-        }
-        switch reply {
-        case .answered(let answer) where (200..<300).contains(answer.status): break
-        case .answered(let answer): throw closing(pair, .proxyRefused(status: answer.status))
-        case .unanswered(let error), .proxyFailed(let error): throw closing(pair, .proxyFailed(error))
-        default: throw closing(pair, .proxyFailed(.notHTTPProxy))
-        }
-        guard target.isSecure else { return (pair, rest) }
-        let secured: StreamPair
-        do throws(StreamError) {
-            secured = try StreamPair(securing: pair, with: tls(with: .target), peerName: host, port: target.port)
-        } catch {
-            throw closing(pair, .tlsFailed(error))
-        }
-        try await establish(secured, tls: nil) { .tlsFailed($0) }
-        return (secured, [])
-    }
-
-    private func closing(_ pair: StreamPair, _ outcome: ServiceOutcome) -> EarlyEnd {
-        pair.close()
-        return EarlyEnd(outcome: outcome)
-    }
-
     // MARK: The protocol
 
     private func request(_ path: String, over pair: StreamPair) async -> ServiceOutcome {
-        guard let request = ServiceProbe.request(path, of: target) else {
+        guard let request = message(path) else {
             return .unanswered(.undiagnosable("its path is not valid in an HTTP request."))
         }
         var failure: StreamError?
@@ -219,66 +199,74 @@ struct ServiceProbe: Sendable {
         // A server that closes the connection while the request is written has often sent the reason before (RFC 9112 §9.5; a
         // TLS 1.3 alert).
         do throws(StreamError) {
-            var rest: [UInt8] = []
-            return try await answer(from: pair.input, rest: &rest)
+            return try await answer(from: pair.input)
         } catch {
             return .unanswered(error.tlsFailure == nil ? failure ?? error : error)
         }
     }
 
-    private static func request(_ path: String, of target: DiagnosisTarget) -> [UInt8]? {
-        let isAbsolute = !target.isSecure && target.proxy.map { $0.socksProxy == nil } == true
-        guard let form = RequestTarget(isAbsolute ? "http://\(target.authority)\(path)" : path),
+    private func message(_ path: String) -> [UInt8]? {
+        guard let form = RequestTarget(sendsRequestToProxy ? "http://\(target.authority)\(path)" : path),
             var request = try? HTTPRequest(method: .get, target: form)
         else { return nil }
-        request.fields = [.accept: "*/*", .connection: "close", .userAgent: "NetKit-diagnosis"]
+        request.fields = [.accept: "*/*", .connection: "close", .userAgent: ServiceProbe.userAgent]
         guard (try? request.fields.append(target.authority, for: .host)) != nil else { return nil }
         return request.serialized()
     }
 
-    /// Reads the head of the final response. `rest` becomes what arrived behind it.
-    private func answer(
-        from input: ReadStream, rest: inout [UInt8]
-    ) async throws(StreamError) -> ServiceOutcome {
+    /// Reads the final response: its head, and the body if the target has a ``DiagnosisTarget/maximumBodyLength``.
+    private func answer(from input: ReadStream) async throws(StreamError) -> ServiceOutcome {
         var parser = FinalHeadParser(leniency: .client)
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        // One limit for the whole head: a server must not delay it byte by byte, or with interim responses without end.
+        // One limit for the whole answer: a server must not delay it byte by byte, or with interim responses without end.
         let end = min(deadline, .now + options.responseTimeout)
         while true {
-            try input.set(.readTimeout, to: try left(until: end))
-            let count = try await input.read(into: &buffer)
-            guard count > 0 else { return parser.surplus.isEmpty ? .unanswered(.closedByServer) : .wrongProtocol }
+            let bytes = try await read(from: input, until: end)
+            guard !bytes.isEmpty else { return parser.surplus.isEmpty ? .unanswered(.closedByServer) : .wrongProtocol }
             let final: HTTPResponse?
-            do throws(HTTPMessageError) { final = try parser.receive(buffer[..<count]) } catch { return .wrongProtocol }
+            do throws(HTTPMessageError) { final = try parser.receive(bytes) } catch { return .wrongProtocol }
             guard let final else { continue }
             if final.status == .switchingProtocols { return .wrongProtocol }
-            rest = parser.surplus
             var answer = ServiceAnswer(final)
             if let limit = target.maximumBodyLength, answer.status == 200 {
-                answer.body = try await body(of: final, upTo: limit, from: input, after: rest, until: end)
+                answer.body = try await body(of: final, upTo: limit, from: input, after: parser.surplus, until: end)
             }
             return .answered(answer)
         }
     }
 
-    /// Reads the body of a response, up to `limit` bytes and one more. `bytes` is the part that arrived with the head.
+    /// Reads the body of a response, up to `limit` bytes and one more, which shows that the body is longer. `bytes` is the part that arrived
+    /// with the head.
     private func body(
         of head: HTTPResponse, upTo limit: Int, from input: ReadStream, after bytes: [UInt8],
         until end: ContinuousClock.Instant
     ) async throws(StreamError) -> [UInt8] {
-        var body = try ProbedBody(of: head, upTo: limit)
-        if try body.receive(bytes) { return body.bytes }
-        while true {
-            try input.set(.readTimeout, to: try left(until: end))
-            let more = try await input.read(upTo: 65536)
-            if try more.isEmpty ? body.receiveEnd() : body.receive(more) { return body.bytes }
+        var body = try decoding { () throws(HTTPMessageError) in
+            var body = try BodyBeginning(of: head, to: .get, upTo: limit + 1)
+            try body.receive(bytes)
+            return body
+        }
+        while !body.isComplete {
+            let bytes = try await read(from: input, until: end)
+            try decoding { () throws(HTTPMessageError) in
+                if bytes.isEmpty { try body.receiveEnd() } else { try body.receive(bytes) }
+            }
+        }
+        return body.bytes
+    }
+
+    private func decoding<Value>(_ decode: () throws(HTTPMessageError) -> Value) throws(StreamError) -> Value {
+        do throws(HTTPMessageError) {
+            return try decode()
+        } catch {
+            throw StreamError(
+                posix: EPROTO, Sentence("diag.brokenBody", "The response body is malformed: %1.", "\(error)"),
+                underlying: error)
         }
     }
 
-    /// Reads an FTP greeting and returns its code (RFC 959 §4.2). `first` has arrived already.
-    private func greeting(from input: ReadStream, after first: [UInt8]) async -> ServiceOutcome {
-        var bytes = first
-        var buffer = [UInt8](repeating: 0, count: 512)
+    /// Reads an FTP greeting and returns its code (RFC 959 §4.2).
+    private func greeting(from input: ReadStream) async -> ServiceOutcome {
+        var bytes: [UInt8] = []
         let end = min(deadline, .now + options.responseTimeout)
         do throws(StreamError) {
             while bytes.count < ServiceProbe.maximumGreetingLength {
@@ -287,10 +275,9 @@ struct ServiceProbe: Sendable {
                     let isReply = digits.count == 3 && [0x20, 0x2D].contains(bytes[3]) && (1...5).contains(digits[0])
                     return isReply ? .greeted(digits.reduce(0) { $0 * 10 + $1 }) : .wrongProtocol
                 }
-                try input.set(.readTimeout, to: try left(until: end))
-                let count = try await input.read(into: &buffer)
-                guard count > 0 else { return bytes.isEmpty ? .unanswered(.closedByServer) : .wrongProtocol }
-                bytes += buffer[..<count]
+                let more = try await read(from: input, until: end)
+                guard !more.isEmpty else { return bytes.isEmpty ? .unanswered(.closedByServer) : .wrongProtocol }
+                bytes += more
             }
             return .wrongProtocol
         } catch {
@@ -298,9 +285,11 @@ struct ServiceProbe: Sendable {
         }
     }
 
-    // MARK: Time
-
-    private func limit(_ limit: Duration) throws(StreamError) -> Duration { min(limit, try left(until: deadline)) }
+    /// Reads the next bytes; none at the end of the stream.
+    private func read(from input: ReadStream, until end: ContinuousClock.Instant) async throws(StreamError) -> [UInt8] {
+        try input.set(.readTimeout, to: try left(until: end))
+        return try await input.read(upTo: 4096)
+    }
 
     private func left(until end: ContinuousClock.Instant) throws(StreamError) -> Duration {
         let left = ContinuousClock.now.duration(to: end)
@@ -312,72 +301,25 @@ struct ServiceProbe: Sendable {
 extension ServiceProbe {
     /// The request target of a redirect within the origin; nil for a redirect to another origin.
     static func path(of location: String, within target: DiagnosisTarget) -> String? {
-        if location.hasPrefix("/"), !location.hasPrefix("//") { return String(location.prefix { $0 != "#" }) }
-        let scheme = target.isSecure ? "https://" : "http://"
-        guard location.lowercased().hasPrefix(scheme) else { return nil }
-        let rest = location.dropFirst(scheme.count)
-        let authority = rest.prefix { !"/?#".contains($0) }.lowercased()
-        let own = target.authority.lowercased()
-        guard authority == own || authority == own + (target.isSecure ? ":443" : ":80") else { return nil }
-        let path = rest.dropFirst(authority.count).prefix { $0 != "#" }
-        return path.hasPrefix("/") ? String(path) : "/" + path
+        guard let url = URL(string: location, relativeTo: target.url)?.absoluteURL,
+            let next = try? DiagnosisTarget(url), next.authority.lowercased() == target.authority.lowercased(),
+            next.isSecure == target.isSecure
+        else { return nil }
+        return url.requestPath
+    }
+}
+
+extension ConnectionReport {
+    /// Whether a proxy has connected to the target.
+    fileprivate var isThroughProxy: Bool {
+        steps.contains {
+            if case .proxy = $0.kind, case .succeeded = $0.outcome { true } else { false }
+        }
     }
 }
 
 extension StreamError {
-    fileprivate static let closedByServer = StreamError(
+    static let closedByServer = StreamError(
         posix: ECONNRESET,
         Sentence("diag.closedByServer", "The server closed the connection without answering."))
-}
-
-/// Decodes the body of an HTTP response, up to a limit. Does no I/O.
-struct ProbedBody {
-    /// The bytes so far, at most one more than the limit, which shows that the body is longer.
-    private(set) var bytes: [UInt8] = []
-    private let limit: Int
-    private var decoder: BodyDecoder
-
-    init(of head: HTTPResponse, upTo limit: Int) throws(StreamError) {
-        self.limit = limit
-        do throws(HTTPMessageError) {
-            decoder = BodyDecoder(try .of(head, to: .get, leniency: .client), leniency: .client)
-        } catch {
-            throw .brokenBody(error)
-        }
-    }
-
-    /// Processes the next bytes. Returns true once the body is complete or the limit is exceeded.
-    mutating func receive(_ input: [UInt8]) throws(StreamError) -> Bool {
-        var position = 0
-        do throws(HTTPMessageError) {
-            while bytes.count <= limit {
-                switch try decoder.next(in: input.span.bytes, at: &position) {
-                case .needMore: return false
-                case .payload(let range): bytes += input[range].prefix(limit + 1 - bytes.count)
-                case .end: return true
-                }
-            }
-            return true
-        } catch {
-            throw .brokenBody(error)
-        }
-    }
-
-    /// Processes the end of the connection. Returns true if the body may end this way; throws otherwise.
-    mutating func receiveEnd() throws(StreamError) -> Bool {
-        do throws(HTTPMessageError) {
-            try decoder.receiveEnd()
-            return true
-        } catch {
-            throw .brokenBody(error)
-        }
-    }
-}
-
-extension StreamError {
-    fileprivate static func brokenBody(_ error: HTTPMessageError) -> StreamError {
-        StreamError(
-            posix: EPROTO, Sentence("diag.brokenBody", "The response body is malformed: %1.", "\(error)"),
-            underlying: error)
-    }
 }
