@@ -52,6 +52,41 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
+    @Test("downloads on threads and in tasks share one connection, whoever reads it")
+    func downloads() async throws {
+        let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 5) }
+        let server = HTTP2Peer(isRecorded: false) { (machine, event, _) in
+            guard case .ended(let stream) = event else { return nil }
+            try machine.respond(stream, with: HTTPResponse(status: .ok), endsHere: false, now: .zero)
+            return .send(body, on: stream)
+        }
+        let right = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for index in 0..<24 {
+                // Sizes of the memory of one read, from a part of a frame to several of them.
+                let size = 500 * (1 + index * index / 4)
+                group.addTask {
+                    let stream = try server.stream(.get, "/")
+                    return try await onThread {
+                        try stream.open()
+                        var received: [UInt8] = []
+                        while case let part = try stream.read(upTo: size), !part.isEmpty { received += part }
+                        return received == body
+                    }
+                }
+                group.addTask {
+                    let stream = try server.stream(.get, "/")
+                    try stream.open()
+                    var received: [UInt8] = []
+                    while case let part = try await stream.read(upTo: size), !part.isEmpty { received += part }
+                    return received == body
+                }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(right == 48)
+        #expect(server.connectionCount == 1)
+    }
+
     @Test("a thread that reads leaves the connection to the loop when it stops, so that a task that waits goes on")
     func handOver() async throws {
         // Answers in the order of arrival, the second request only once a third has arrived.
