@@ -22,7 +22,6 @@ static const uint64_t netkit_SSL_OP_NO_TICKET = SSL_OP_NO_TICKET;
 static const uint64_t netkit_SSL_OP_NO_COMPRESSION = SSL_OP_NO_COMPRESSION;
 static const uint64_t netkit_SSL_OP_NO_RENEGOTIATION = SSL_OP_NO_RENEGOTIATION;
 
-static const int netkit_BIO_FLAGS_RETRY = BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY;
 static const unsigned long netkit_XN_FLAG_RFC2253 = XN_FLAG_RFC2253;
 
 static inline int netkit_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {

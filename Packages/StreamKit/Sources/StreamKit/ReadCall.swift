@@ -27,35 +27,28 @@ struct ReadCall {
         let call = ReadCall(blockingAt: connection)
         try connection.enter(.reader)
         return try HalfCall.block(.reader) { (wake, deadline) throws(StreamError) in
-            try call.step(connection, after: wake, until: deadline, into: &buffer)
+            // The thread is inside already, as it is after a wait.
+            try call.step(connection, after: wake ?? .ready, until: deadline, into: &buffer)
         }
     }
 
-    /// Enters the half and takes the first step of a task.
-    @inline(never)
-    func begin(_ connection: Connection, into buffer: inout MutableRawSpan) throws(StreamError) -> CallStep {
-        if buffer.byteCount == 0 { return .done(0) }
+    /// Enters the half for a task. Returns its first step if nothing can be read now.
+    private func begin(_ connection: Connection, for byteCount: Int) throws(StreamError) -> CallStep? {
+        if byteCount == 0 { return .done(0) }
         try connection.enter(.reader)
         if ReadCall.isFutile(connection.point) { return wait(connection, for: .readable, until: nil) }
         guard connection.point.beginTransfer(.reader) else {
             return .wait(.nextTurn(of: connection.loop), .readable, until: nil)
         }
-        return try step(connection, after: nil, until: nil, into: &buffer)
+        return nil
     }
 
-    /// Takes a further step of a task: not inlined, so that its variables do not add to the memory of a suspended task.
-    @inline(never)
-    func next(
-        _ connection: Connection, after wake: Wake?, until deadline: Moment?, into buffer: inout MutableRawSpan
-    ) throws(StreamError) -> CallStep {
-        try step(connection, after: wake, until: deadline, into: &buffer)
-    }
-
-    /// Takes a step. Leaves the half unless the call must wait.
+    /// Takes a step: the first one of a task, which enters the half, or one after a wait. Leaves the half unless the call must wait.
     @inline(__always)
     func step(
         _ connection: Connection, after wake: Wake?, until deadline: Moment?, into buffer: inout MutableRawSpan
     ) throws(StreamError) -> CallStep {
+        if wake == nil, let step = try begin(connection, for: buffer.byteCount) { return step }
         do throws(StreamError) {
             if let wake, wake != .ready { try connection.resume(wake, .reader) }
             let count: Int

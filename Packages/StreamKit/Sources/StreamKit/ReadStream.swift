@@ -27,6 +27,9 @@ public final class ReadStream: StreamHalf {
     /// The reading half of a connection.
     public var side: StreamSide { StreamSide(connection, .reader) }
 
+    /// The stream as the transport of a layer above it, which tries to read and does not wait.
+    @_spi(Packages) public var transport: any StreamTransport { connection }
+
     init(_ connection: Connection) {
         self.connection = connection
     }
@@ -177,11 +180,10 @@ extension ReadStream {
     /// - Throws: the failure of the stream; ``StreamError/cancelled``, ``StreamError/closed``, ``StreamError/busy``;
     ///   ``StreamError/timedOut`` after ``StreamProperty/readTimeout``.
     public nonisolated(nonsending) func read(into buffer: inout MutableRawSpan) async throws(StreamError) -> Int {
-        let call = ReadCall()
-        var step = try call.begin(connection, into: &buffer)
+        var step = try takeStep(after: nil, until: nil, into: &buffer)
         while case .wait(let point, let interest, let deadline) = step {
             let wake = await point.readerWait(for: interest, until: deadline)
-            step = try call.next(connection, after: wake, until: deadline, into: &buffer)
+            step = try takeStep(after: wake, until: deadline, into: &buffer)
         }
         return step.count
     }
@@ -191,27 +193,27 @@ extension ReadStream {
     @inline(__always)
     public nonisolated(nonsending) func read(into buffer: inout [UInt8]) async throws(StreamError) -> Int {
         // Repeats the form above instead of calling it, and is inlined: each async call adds memory to a suspended task.
-        var step = try beginRead(into: &buffer)
+        var step = try takeStep(after: nil, until: nil, into: &buffer)
         while case .wait(let point, let interest, let deadline) = step {
             let wake = await point.readerWait(for: interest, until: deadline)
-            step = try continueRead(after: wake, until: deadline, into: &buffer)
+            step = try takeStep(after: wake, until: deadline, into: &buffer)
         }
         return step.count
     }
 
-    @usableFromInline
+    // A step of a task: not inlined, so that its variables do not add to the memory of a suspended task.
     @inline(never)
-    func beginRead(into buffer: inout [UInt8]) throws(StreamError) -> CallStep {
-        var span = buffer.mutableSpan
-        var bytes = span.mutableBytes
-        return try ReadCall().begin(connection, into: &bytes)
+    private func takeStep(
+        after wake: Wake?, until deadline: Moment?, into buffer: inout MutableRawSpan
+    ) throws(StreamError) -> CallStep {
+        try ReadCall().step(connection, after: wake, until: deadline, into: &buffer)
     }
 
     @usableFromInline
     @inline(never)
-    func continueRead(
-        after wake: Wake, until deadline: Moment?, into buffer: inout [UInt8]
-    ) throws(StreamError) -> CallStep {
+    func takeStep(after wake: Wake?, until deadline: Moment?, into buffer: inout [UInt8]) throws(StreamError)
+        -> CallStep
+    {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
         return try ReadCall().step(connection, after: wake, until: deadline, into: &bytes)

@@ -116,39 +116,27 @@ final class TLSLower {
         guard let method = TLSLower.method?.pointer, let bio = BIO_new(method) else { return nil }
         BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
         BIO_set_init(bio, 1)
+        // Says "try again" about every call that moves nothing.
+        BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
         return bio
     }
 
-    /// Fills the buffer with at most ``TLSEndpoint/recordsPerRead`` records, or returns -1.
-    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> CInt {
-        if isEnded || readFailure != nil { return -1 }
+    /// Fills the buffer with at most ``TLSEndpoint/recordsPerRead`` records: those that are held, or else from the transport below. Returns
+    /// the number of bytes; nil if there are none to read.
+    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        if isEnded || readFailure != nil { return nil }
         // The first read of a call makes progress in any case.
         if byteBudget == 0 || recordBudget == 0 || (hasRead && engine.waitPoint.loop.isShareSpent) {
             isBudgetSpent = true
-            return -1
+            return nil
         }
         hasRead = true
         let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(byteBudget))
-        guard let count = held.isEmpty ? receive(into: buffer) : takeHeld(into: buffer) else { return -1 }
-        received += count
-        byteBudget -= count
-        return CInt(count)
-    }
-
-    /// Fills the buffer from the transport below, and holds the bytes behind its last record for the next read. Returns nil if there are
-    /// none to read.
-    private func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        if !held.isEmpty { return takeHeld(into: buffer) }
         do throws(StreamError) {
             var span = MutableRawSpan(_unsafeBytes: buffer)
             switch try engine.tryRead(into: &span) {
-            case .moved(let count):
-                if beginning.count < TLSLower.beginningLength {
-                    beginning += buffer.prefix(min(count, TLSLower.beginningLength - beginning.count))
-                }
-                let arrived = UnsafeRawBufferPointer(rebasing: buffer.prefix(count))
-                let taken = endOfRecords(in: RawSpan(_unsafeBytes: arrived))
-                held = ArraySlice(arrived[taken...])
-                return taken
+            case .moved(let count): return take(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
             case .ended: isEnded = true
             case .wouldBlock(let interest): readInterest = interest
             }
@@ -158,18 +146,31 @@ final class TLSLower {
         return nil
     }
 
+    /// Takes records from the front of what has arrived, and holds the bytes behind the last one for the next read.
+    private func take(_ arrived: UnsafeRawBufferPointer) -> Int {
+        if beginning.count < TLSLower.beginningLength {
+            beginning += arrived.prefix(TLSLower.beginningLength - beginning.count)
+        }
+        let taken = countRecords(in: RawSpan(_unsafeBytes: arrived))
+        held = ArraySlice(arrived[taken...])
+        return taken
+    }
+
     private func takeHeld(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let next = held.prefix(buffer.count)
-        let taken = endOfRecords(in: next.span.bytes)
+        let taken = countRecords(in: next.span.bytes)
         buffer.copyBytes(from: next.prefix(taken))
         held = held.count == taken ? [] : held.dropFirst(taken)
         return taken
     }
 
-    private func endOfRecords(in bytes: RawSpan) -> Int {
+    /// Counts the records that OpenSSL gets of these bytes. Returns their end.
+    private func countRecords(in bytes: RawSpan) -> Int {
         let maximum = min(recordBudget, TLSEndpoint.recordsPerRead)
         let taken = bounds.advance(over: bytes, maximumRecords: maximum)
         recordBudget -= taken.records
+        byteBudget -= taken.bytes
+        received += taken.bytes
         return taken.bytes
     }
 
@@ -203,19 +204,15 @@ final class TLSLower {
 
     /// The table of callbacks, one for the process.
     private static let method = BIOMethod(name: "StreamKit transport") { method in
-        BIO_meth_set_read(method) { bio, buffer, count in
-            BIO_clear_flags(bio, netkit_BIO_FLAGS_RETRY)
-            guard let lower = TLSLower.of(bio), let buffer, count > 0 else { return -1 }
-            let got = lower.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: Int(count)))
-            if got < 0 { BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY) }
-            return got
+        BIO_meth_set_read_ex(method) { bio, buffer, count, moved in
+            let buffer = UnsafeMutableRawBufferPointer(start: buffer, count: count)
+            guard let moved, let count = TLSLower.of(bio)?.read(into: buffer) else { return -1 }
+            moved.pointee = count
+            return 1
         }
         BIO_meth_set_write(method) { bio, bytes, count in
-            BIO_clear_flags(bio, netkit_BIO_FLAGS_RETRY)
             guard let lower = TLSLower.of(bio), let bytes, count > 0 else { return -1 }
-            let taken = lower.write(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
-            if taken < 0 { BIO_set_flags(bio, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY) }
-            return taken
+            return lower.write(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
         }
         // A flush has nothing to do. Every other request, including kernel TLS, is answered with "no".
         BIO_meth_set_ctrl(method) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }

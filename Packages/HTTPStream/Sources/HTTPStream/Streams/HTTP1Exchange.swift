@@ -147,16 +147,16 @@ extension HTTP1Exchange {
             if messages.body.isComplete { return .ended(try endResponse()) }
             if link.buffer.isEmpty, messages.body.expectedPayloadCount > 0, target.byteCount >= 1024 {
                 // Directly into the caller's memory.
-                let count: Int?
+                let attempt: Attempt
                 do throws(StreamError) {
-                    count = try link.read(into: &target, upTo: messages.body.expectedPayloadCount)
+                    attempt = try link.read(into: &target, upTo: messages.body.expectedPayloadCount)
                 } catch {
                     throw CarrierFailure(error, of: .connection)
                 }
-                switch count {
-                case nil: if let need = try needForInput(&deferred) { return .needs(need) }
-                case 0?: try messages.body.receiveEnd()
-                case let count?:
+                switch attempt {
+                case .wouldBlock: if let need = try needForInput(&deferred) { return .needs(need) }
+                case .ended: try messages.body.receiveEnd()
+                case .moved(let count):
                     try messages.body.advance(count)
                     return .payload(count)
                 }

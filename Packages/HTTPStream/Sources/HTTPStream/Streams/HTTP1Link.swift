@@ -1,6 +1,6 @@
 @_spi(Packages) internal import EventLoops
 internal import HTTPMessage
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// The streams of an HTTP/1.1 connection, with the bytes received on it and the parser of the next head.
 final class HTTP1Link: @unchecked Sendable {
@@ -12,6 +12,8 @@ final class HTTP1Link: @unchecked Sendable {
     static let bufferSize = 16 * 1024
 
     let pair: StreamPair
+    /// The input of the pair.
+    private let input: any StreamTransport
     @exclusivity(unchecked) var buffer = ReceiveBuffer(capacity: HTTP1Link.bufferSize)
     @exclusivity(unchecked) private var parser: HeadParser
     /// The instant of the last read.
@@ -23,6 +25,7 @@ final class HTTP1Link: @unchecked Sendable {
 
     init(_ pair: StreamPair, limits: HTTPLimits) {
         self.pair = pair
+        input = pair.input.transport
         parser = HeadParser(.response, limits: limits, leniency: .client)
     }
 
@@ -57,14 +60,13 @@ final class HTTP1Link: @unchecked Sendable {
         return count
     }
 
-    /// Reads past the buffer, which is empty, into at most `limit` bytes of `target`. Returns the number of bytes as ``fill(waits:)``
-    /// does.
-    func read(into target: inout MutableRawSpan, upTo limit: Int64) throws(StreamError) -> Int? {
+    /// Reads past the buffer, which is empty, into at most `limit` bytes of `target`.
+    func read(into target: inout MutableRawSpan, upTo limit: Int64) throws(StreamError) -> Attempt {
         // The read may leave bytes behind the body in the socket.
         isDrained = false
         // Not `withPart`, whose closure would be one more function between the reader and the socket.
         var part = target._mutatingExtracting(0..<Int(min(limit, Int64(target.byteCount))))
-        return try pair.input.tryRead(into: &part)
+        return try input.tryRead(into: &part)
     }
 
     /// Waits on the calling thread until there is input. With `fills`, the input is read into the buffer.
