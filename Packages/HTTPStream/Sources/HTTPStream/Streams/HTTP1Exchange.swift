@@ -16,7 +16,9 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
     /// What the exchange does on the connection, of which it uses only the ``link``.
     private enum Phase {
         /// The request is sent before anything is received.
-        case sending(HTTPConnection, hasWaited: Bool)
+        case sending(HTTPConnection)
+        /// The same, after a wait for the connection to open or to accept bytes.
+        case sendingAfterWait(HTTPConnection)
         /// The response is received; the rest of the request, such as a body that waited for 100 (Continue), is sent meanwhile.
         case receiving(HTTPConnection)
         /// The exchange has given up the connection.
@@ -24,12 +26,15 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
 
         /// Notes that the request had to wait for room.
         mutating func noteWait() {
-            if case .sending(let connection, _) = self { self = .sending(connection, hasWaited: true) }
+            if case .sending(let connection) = self { self = .sendingAfterWait(connection) }
         }
 
         /// Looks for the response from now on.
         mutating func endSending() {
-            if case .sending(let connection, _) = self { self = .receiving(connection) }
+            switch self {
+            case .sending(let connection), .sendingAfterWait(let connection): self = .receiving(connection)
+            case .receiving, .over: break
+            }
         }
     }
 
@@ -53,7 +58,7 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
         messages = try ExchangeMessages(
             head, method, body, keepsConnection: keepsConnection, offersSwitch: offersSwitch,
             loop: link.pair.input.waitPoint.loop)
-        phase = .sending(connection, hasWaited: hasWaited)
+        phase = hasWaited ? .sendingAfterWait(connection) : .sending(connection)
         self.link = link
     }
 }
@@ -63,7 +68,8 @@ final class HTTP1Exchange: HTTPCarrier, @unchecked Sendable {
 extension HTTP1Exchange {
     func advance(_ deferred: inout DeferredActions) throws(CarrierFailure) -> HeadStep {
         switch phase {
-        case .sending(_, let hasWaited): return try send(hasWaited: hasWaited, &deferred)
+        case .sending: return try send(hasWaited: false, &deferred)
+        case .sendingAfterWait: return try send(hasWaited: true, &deferred)
         case .receiving: return try receiveHead(&deferred)
         case .over: throw CarrierFailure(.closed, of: .connection)
         }
@@ -279,7 +285,7 @@ extension HTTP1Exchange {
 
     var connection: HTTPConnection? {
         switch phase {
-        case .sending(let connection, _), .receiving(let connection): connection
+        case .sending(let connection), .sendingAfterWait(let connection), .receiving(let connection): connection
         case .over: nil
         }
     }
@@ -288,7 +294,12 @@ extension HTTP1Exchange {
     var streamPlace: StreamPlace? { nil }
     /// A connection of HTTP/1.1 carries one request at a time.
     func takeQueueProgress() -> Bool { false }
-    var isSending: Bool { if case .sending = phase { true } else { false } }
+    var isSending: Bool {
+        switch phase {
+        case .sending, .sendingAfterWait: true
+        case .receiving, .over: false
+        }
+    }
     var bytesSent: Int { messages.sender.bytesSent }
     var bodyBytesSent: Int64 { messages.sender.bodyBytesSent }
     var hasBegunRequestBody: Bool { !messages.isHeld }

@@ -60,7 +60,7 @@ extension HTTPLoad {
     /// Begins the load, before its first step.
     mutating func start() {
         clock.begin(within: settings.options.totalTimeout)
-        state = .deciding(mayReuse: true)
+        state = .deciding
     }
 
     /// Takes steps until the request is being sent, or a wait is necessary.
@@ -90,13 +90,14 @@ extension HTTPLoad {
     /// Takes one step. Returns nil if another step may follow.
     private mutating func advance() throws(StreamError) -> Interest? {
         switch state {
-        case .deciding(let mayReuse): return try decide(mayReuse: mayReuse)
+        case .deciding: return try decide(mayReuse: true)
+        case .redialling: return try decide(mayReuse: false)
         case .standingBy(let standby):
             switch standby.step {
             case .waits(let end): return clock.wait(for: .standby, before: end)
             case .ended(let hasFailed): if hasFailed { ensureExtras().attempts.waitsForDials = false }
             }
-            state = .deciding(mayReuse: true)
+            state = .deciding
             return nil
         case .opening(let connection): return try open(connection)
         case .exchanging(let carrier): return try exchange(carrier)
@@ -290,7 +291,7 @@ extension HTTPLoad {
         fetch.follow(discard.next)
         extras?.interim = []
         extras?.attempts = Attempts()
-        state = .deciding(mayReuse: true)
+        state = .deciding
         return nil
     }
 }
@@ -413,7 +414,7 @@ extension HTTPLoad {
         if isUntouched, !connection.isReused, !fetch.hasSpentBody, proxies?.takeNextRoute(after: error) == true {
             log.emit(.triesNextProxy)
             release(connection, carrier, isReusable: false)
-            state = .deciding(mayReuse: true)
+            state = .deciding
             return
         }
         let repetition = carrier?.repetition ?? .none
@@ -442,7 +443,7 @@ extension HTTPLoad {
         if settings.session?.needsIdleConnection == true { throw .connectionGone }
         log.emit(.sendsAgain(afterClose: repetition == .ifReused))
         release(connection, carrier, isReusable: false)
-        state = .deciding(mayReuse: repetition != .ifReused)
+        state = repetition == .ifReused ? .redialling : .deciding
         switch repetition {
         case .none, .ifReused, .again, .elsewhere: break
         case .overHTTP1: settings.pool.noteHTTP1(connection.key)

@@ -50,9 +50,10 @@ struct RequestSender: ~Copyable, Sendable {
     private enum State: Sendable {
         /// The request has no body.
         case head
+        case headEnded
         case body(BodySender)
-        /// Nothing is left to send, or sending was stopped. The upload, if there was one, still tells what was sent.
-        case ended(BodySender?)
+        /// Nothing is left to send, or sending was stopped. The upload still tells what was sent.
+        case bodyEnded(BodySender)
     }
 
     /// The head as it is sent.
@@ -74,8 +75,8 @@ struct RequestSender: ~Copyable, Sendable {
 
     private var upload: BodySender? {
         switch state {
-        case .head, .ended(nil): nil
-        case .body(let upload), .ended(let upload?): upload
+        case .head, .headEnded: nil
+        case .body(let upload), .bodyEnded(let upload): upload
         }
     }
 
@@ -83,7 +84,12 @@ struct RequestSender: ~Copyable, Sendable {
     var bodyBytesSent: Int64 { upload?.bytesSent ?? 0 }
 
     /// Whether nothing is left to send, or sending was stopped.
-    var isDone: Bool { if case .ended = state { true } else { false } }
+    var isDone: Bool {
+        switch state {
+        case .headEnded, .bodyEnded: true
+        case .head, .body: false
+        }
+    }
 
     /// The point at which to wait for the body's stream.
     var sourcePoint: WaitPoint? { if case .body(let upload) = state { upload.reading?.waitPoint } else { nil } }
@@ -104,7 +110,7 @@ struct RequestSender: ~Copyable, Sendable {
             return RequestSender.write(head, &rest, isLast: true, to: output)
                 ?? RequestSender.end(output) ?? .done
         case .body(let upload): return try upload.advance(output, &bytesSent)
-        case .ended: return .done
+        case .headEnded, .bodyEnded: return .done
         }
     }
 
@@ -164,12 +170,15 @@ struct RequestSender: ~Copyable, Sendable {
     ///
     /// - Returns: the body's stream, which the caller closes; nil without an open stream.
     mutating func stop() -> ReadStream? {
-        guard case .body(let upload) = state else {
-            if case .head = state { state = .ended(nil) }
+        switch state {
+        case .head:
+            state = .headEnded
             return nil
+        case .body(let upload):
+            state = .bodyEnded(upload)
+            return upload.reading?.stop()
+        case .headEnded, .bodyEnded: return nil
         }
-        state = .ended(upload)
-        return upload.reading?.stop()
     }
 }
 
