@@ -657,3 +657,22 @@ extension WaitPoint {
     /// Restarts the count, because the half is about to wait.
     @_spi(Packages) public final func beginTurn(_ half: Half) { budgets[half].restart() }
 }
+
+extension WaitPoint {
+    /// One half of a point, with the readiness to wait for.
+    @_spi(Packages) public struct Readiness: Sendable {
+        /// The point.
+        public let point: WaitPoint
+        /// The half of the point.
+        public let half: Half
+        /// The readiness to wait for.
+        public let interest: Interest
+
+        /// Makes a value from its parts.
+        public init(_ point: WaitPoint, _ half: Half, for interest: Interest) {
+            self.point = point
+            self.half = half
+            self.interest = interest
+        }
+    }
+}

@@ -20,7 +20,7 @@ final class Connection: Sendable {
     // after that status was seen (an acquiring load) or under the lock. So reads and writes never overlap, and checking
     // for it would be wasted.
     @exclusivity(unchecked) private nonisolated(unsafe) var slot: Engine?
-    let halves = Halves()
+    let halves = ConnectionHalves()
     /// Set at opening: a short read has drained the source. True only for TCP: a read from a Unix socket may stop short.
     private let shortReadDrains = Atomic<Bool>(false)
     /// Set with ``slot``: a value of ``EngineKind``.
@@ -187,12 +187,7 @@ extension Connection {
         switch pending.opener {
         case .work(let begin): return try begin(self)
         case .transport(let half):
-            guard let transport else { throw .closed }
-            if pending.hasProperties, let configuration = withDetails({ $0.properties[.tls] }) {
-                return .continues(TransportOpening(of: transport, half: half, securedBy: configuration))
-            }
-            if case .opened = try TransportOpening.tryOpen(transport) { return .openedTransport }
-            return .continues(TransportOpening(of: transport, half: half, securedBy: nil))
+            return try beginTransport(waitingAt: half, hasProperties: pending.hasProperties)
         }
     }
 

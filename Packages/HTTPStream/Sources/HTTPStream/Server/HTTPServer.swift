@@ -153,7 +153,7 @@ public final class HTTPServer: Sendable {
         #endif
         let context = ServerContext(
             configuration: configuration, stopping: stopping, date: date, longLived: longLived)
-        try await listener.serve { client in await context.serve(client, handler) }
+        try await listener.serve { client in await HTTPServer.serve(client, context, handler) }
     }
 
     /// Serves one connection, for tests without sockets.
@@ -161,7 +161,17 @@ public final class HTTPServer: Sendable {
         let context = ServerContext(
             configuration: configuration, stopping: ServerStopping(), date: DateLine(),
             longLived: LongLivedLimit(configuration.maximumLongLivedConnections ?? .max))
-        await context.serve(ServedConnection(pair), handler)
+        await serve(ServedConnection(pair), context, handler)
+    }
+
+    /// Serves a client with the version of HTTP that it has negotiated, or with which it begins.
+    private static func serve(_ client: ServedConnection, _ context: ServerContext, _ handler: @escaping Handler) async
+    {
+        if client.pair[.tlsInformation]?.applicationProtocol == HTTPVersions.http2Protocol {
+            await HTTP2ServerLink(client, context).serve(handler)
+        } else {
+            await HTTP1ServerConnection(client, context).serve(handler)
+        }
     }
 
     /// Accepts no more connections, closes idle ones, and lets all others end with the current response. A connection is not idle once

@@ -2,7 +2,7 @@ internal import EventLoops
 internal import Glibc
 internal import HTTPMessage
 internal import HostResolver
-@_spi(Packages) internal import StreamKit
+internal import StreamKit
 
 /// What all exchanges of a server share.
 final class ServerContext: Sendable {
@@ -22,15 +22,6 @@ final class ServerContext: Sendable {
 }
 
 extension ServerContext {
-    /// Serves a client with the version of HTTP that it has negotiated, or with which it begins.
-    func serve(_ client: ServedConnection, _ handler: @escaping HTTPServer.Handler) async {
-        if client.pair[.tlsInformation]?.applicationProtocol == HTTPVersions.http2Protocol {
-            await HTTP2ServerLink(client, self).serve(handler)
-        } else {
-            await HTTP1ServerConnection(client, self).serve(handler)
-        }
-    }
-
     /// The address of the client, also once it has disconnected; nil unless the configuration's observer needs it.
     func observedAddress(of pair: StreamPair) -> SocketAddress? {
         configuration.onResponse == nil ? nil : pair[.remoteAddress]

@@ -180,7 +180,7 @@ struct TransportOpening: OpeningWork {
     }
 
     /// Takes a step of opening. A transport that fails is closed, so that it releases the layers below it.
-    static func tryOpen(_ transport: any StreamTransport) throws(StreamError) -> OpenAttempt {
+    fileprivate static func tryOpen(_ transport: any StreamTransport) throws(StreamError) -> OpenAttempt {
         do throws(StreamError) {
             return try transport.tryOpen()
         } catch {
@@ -211,5 +211,15 @@ extension Connection {
         self.init(
             kind, point: point, only: half, over: transport, waitsAtPoint: waitsAtPoint,
             opener: .transport(waitingAt: half ?? .reader))
+    }
+
+    /// Begins to open the ``transport``.
+    func beginTransport(waitingAt half: WaitPoint.Half, hasProperties: Bool) throws(StreamError) -> Start {
+        guard let transport else { throw .closed }
+        if hasProperties, let configuration = withDetails({ $0.properties[.tls] }) {
+            return .continues(TransportOpening(of: transport, half: half, securedBy: configuration))
+        }
+        if case .opened = try TransportOpening.tryOpen(transport) { return .openedTransport }
+        return .continues(TransportOpening(of: transport, half: half, securedBy: nil))
     }
 }

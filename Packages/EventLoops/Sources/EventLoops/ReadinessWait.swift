@@ -1,25 +1,6 @@
 internal import CEventLoops
 internal import Glibc
 
-extension WaitPoint {
-    /// One half of a point, with the readiness to wait for.
-    @_spi(Packages) public struct Readiness: Sendable {
-        /// The point.
-        public let point: WaitPoint
-        /// The half of the point.
-        public let half: Half
-        /// The readiness to wait for.
-        public let interest: Interest
-
-        /// Makes a value from its parts.
-        public init(_ point: WaitPoint, _ half: Half, for interest: Interest) {
-            self.point = point
-            self.half = half
-            self.interest = interest
-        }
-    }
-}
-
 extension ThreadParker {
     /// Waits for all of these at once, until one of them is signalled or the deadline passes.
     ///
