@@ -1,5 +1,6 @@
-import HostResolver
 import Testing
+
+@testable import HostResolver
 
 @Suite struct AddressSortingTests {
     /// The examples of RFC 6724 §10.2, and one case for each rule. Each destination has its source address, or `-`.

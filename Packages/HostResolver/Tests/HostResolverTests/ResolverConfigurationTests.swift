@@ -1,7 +1,8 @@
 import DNSWire
 import Glibc
-import HostResolver
 import Testing
+
+@testable import HostResolver
 
 @Suite struct ResolverConfigurationTests {
     @Test func parsesACompleteFile() {

@@ -1,4 +1,4 @@
-import HTTPMessage
+@_spi(Packages) import HTTPMessage
 import StreamKit
 import Testing
 

@@ -1,5 +1,5 @@
 /// The policy table that ranks addresses by prefix (RFC 6724 §2.1), as modified by gai.conf(5).
-public struct AddressPolicy: Hashable, Sendable {
+struct AddressPolicy: Hashable, Sendable {
     /// The maximum number of bytes of a text that are parsed; the rest is ignored.
     static let maximumTextSize = 64 * 1024
 
@@ -12,7 +12,7 @@ public struct AddressPolicy: Hashable, Sendable {
     private var precedences: [Row]
 
     /// The default table of RFC 6724 §2.1.
-    public static let standard: AddressPolicy = {
+    static let standard: AddressPolicy = {
         let table: [(prefix: IPPrefix, precedence: Int, label: Int)] = [
             (IPPrefix(1, 128), 50, 0),
             (IPPrefix(0, 0), 40, 1),
@@ -38,7 +38,7 @@ public struct AddressPolicy: Hashable, Sendable {
     ///
     /// As in the C library, a single `label` line replaces all default labels, and a single `precedence` line replaces
     /// all default precedences. Invalid lines are skipped; `scopev4` and `reload` have no effect.
-    public init(parsing text: String) {
+    init(parsing text: String) {
         self = .standard
         var labels: [Row] = []
         var precedences: [Row] = []

@@ -9,20 +9,20 @@
 ///
 /// The source address that the kernel would use is part of the input, so sorting does no I/O. Rules 4 (home addresses)
 /// and 7 (native transport) have no counterpart on Linux and are omitted.
-public struct AddressSorting: Sendable {
+struct AddressSorting: Sendable {
     /// An address to sort, with its source address.
-    public struct Destination: Hashable, Sendable {
+    struct Destination: Hashable, Sendable {
         /// The destination address.
-        public var address: IPAddress
+        var address: IPAddress
         /// The source address that the kernel would use; nil if there is no route.
-        public var source: IPAddress?
+        var source: IPAddress?
         /// Whether the source address is deprecated (RFC 4862 §5.5.4).
-        public var sourceIsDeprecated: Bool
+        var sourceIsDeprecated: Bool
         /// The length of the source's network prefix, in bits.
-        public var sourcePrefixLength: Int
+        var sourcePrefixLength: Int
 
         /// Creates a destination.
-        public init(
+        init(
             _ address: IPAddress, source: IPAddress?, sourceIsDeprecated: Bool = false, sourcePrefixLength: Int = 64
         ) {
             self.address = address
@@ -35,12 +35,12 @@ public struct AddressSorting: Sendable {
     private let policy: AddressPolicy
 
     /// Creates a sorting that uses `policy`.
-    public init(policy: AddressPolicy = .standard) {
+    init(policy: AddressPolicy = .standard) {
         self.policy = policy
     }
 
     /// Returns the addresses, best first. The sort is stable (rule 10).
-    public func sorted(_ destinations: [Destination]) -> [IPAddress] {
+    func sorted(_ destinations: [Destination]) -> [IPAddress] {
         destinations.enumerated()
             .sorted { one, other in
                 switch preference(of: one.element, over: other.element) {

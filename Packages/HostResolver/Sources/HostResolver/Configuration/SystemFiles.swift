@@ -48,7 +48,7 @@ extension HostsFile {
 
 extension AddressPolicy {
     /// The current contents of `/etc/gai.conf`; ``standard`` if there is no such file.
-    public static var system: AddressPolicy { SystemFiles.addressPolicy }
+    static var system: AddressPolicy { SystemFiles.addressPolicy }
 }
 
 /// A cached, parsed configuration file that is read again after a change.
