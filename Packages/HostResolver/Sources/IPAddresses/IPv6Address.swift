@@ -161,7 +161,7 @@ private struct IPv6TextParser {
     private mutating func readGroup() -> Bool {
         let start = position
         var value: UInt16 = 0
-        while position < bytes.count, let digit = hexadecimalDigit(bytes[position]) {
+        while position < bytes.count, let digit = bytes[position].hexadecimalDigit {
             if position - start == 4 { return readEmbeddedIPv4(from: start) }
             value = value << 4 | UInt16(digit)
             position += 1
@@ -204,12 +204,15 @@ private struct IPv6TextParser {
         guard all.count == 8 else { return nil }
         return all.reduce(0) { $0 << 16 | UInt128($1) }
     }
+}
 
-    private func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+extension UInt8 {
+    /// The value of the hexadecimal digit that this byte is in ASCII; nil if it is none.
+    package var hexadecimalDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
         default: nil
         }
     }

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// The contents of an FTP URL (RFC 1738 §3.2).
 struct FTPLocation: Sendable, Hashable {
@@ -63,18 +63,8 @@ struct FTPLocation: Sendable, Hashable {
     ///
     /// - Throws: ``FTPError/Code/badURL`` for bytes that could turn one command into two.
     private static func decoded(_ text: String, _ part: String) throws(FTPError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16),
-                rest.first != UInt8(ascii: "+"), rest.first != UInt8(ascii: "-")
-            else { throw .badURL("its \(part) has an invalid % escape.") }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
+        guard let bytes = PercentEscapes.decode(text.utf8) else {
+            throw .badURL("its \(part) has an invalid % escape.")
         }
         guard !bytes.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else {
             throw .badURL("its \(part) contains a line end or NUL.")

@@ -1,31 +1,13 @@
+@_spi(Packages) internal import HTTPStream
+
 /// Decoding of percent-escapes (RFC 3986 §2.1), strictly: an incomplete escape and invalid UTF-8 are errors.
 enum PercentCoding {
     /// Returns the decoded text, or nil.
     ///
     /// - Parameter plusIsSpace: whether `+` is a space, as in forms.
     static func decode(_ text: some Sequence<UInt8>, plusIsSpace: Bool = false) -> String? {
-        var bytes: [UInt8] = []
-        var rest = Array(text)[...]
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-                    return nil
-                }
-                bytes.append(high << 4 | low)
-            case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
-            default: bytes.append(byte)
-            }
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
+        let space = UInt8(ascii: plusIsSpace ? " " : "+")
+        let bytes = PercentEscapes.decode(text.lazy.map { $0 == UInt8(ascii: "+") ? space : $0 })
+        return bytes.flatMap { String(validating: $0, as: UTF8.self) }
     }
 }

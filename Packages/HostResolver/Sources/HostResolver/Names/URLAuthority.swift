@@ -1,3 +1,5 @@
+internal import IPAddresses
+
 /// The host and the port of a URL's authority (RFC 3986 §3.2).
 ///
 /// ```swift
@@ -72,7 +74,7 @@ public struct URLAuthority: Hashable, Sendable {
         var zone = text.utf8[percent...].dropFirst()
         if zone.starts(with: "25".utf8) {
             zone = zone.dropFirst(2)
-        } else if zone.count >= 2, zone.prefix(2).allSatisfy(isHexadecimal) {
+        } else if zone.count >= 2, zone.prefix(2).allSatisfy({ $0.hexadecimalDigit != nil }) {
             return nil
         }
         return IPv6Address(address) == nil || zone.isEmpty ? nil : "\(address)%\(Substring(zone))"
@@ -80,20 +82,6 @@ public struct URLAuthority: Hashable, Sendable {
 
     /// Decodes percent escapes; nil if one is invalid or encodes an ASCII character, or if the result is not UTF-8.
     private static func unescaped(_ text: Substring.UTF8View) -> String? {
-        let parts = text.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)
-        var bytes = Array(parts[0])
-        for part in parts.dropFirst() {
-            // An escape with a single digit is rejected as well: its value is below 0x80.
-            let digits = part.prefix(2)
-            guard digits.allSatisfy(isHexadecimal), let value = UInt8(Substring(digits), radix: 16), value >= 0x80
-            else { return nil }
-            bytes.append(value)
-            bytes += part.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)
+        PercentEscapes.decode(text) { $0 >= 0x80 }.flatMap { String(validating: $0, as: UTF8.self) }
     }
 }

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import HostResolver
+@_spi(Packages) internal import HostResolver
 
 /// A proxy in settings: its protocol, its address, and the user's login.
 ///
@@ -155,33 +155,15 @@ public struct ProxyServer: Sendable, Hashable {
 
     /// Decodes percent-encoding (RFC 3986 §2.1).
     private static func decode(_ text: Substring.UTF8View) throws(StreamError) -> String {
-        var bytes: [UInt8] = []
-        var rest = text
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(hexDigit), let low = rest.popFirst().flatMap(hexDigit) else {
-                throw StreamError(
-                    posix: EINVAL,
-                    .proxyUnreadable("a % in user name or password must be followed by two hexadecimal digits"))
-            }
-            bytes.append(high << 4 | low)
+        guard let bytes = PercentEscapes.decode(text) else {
+            throw StreamError(
+                posix: EINVAL,
+                .proxyUnreadable("a % in user name or password must be followed by two hexadecimal digits"))
         }
         guard let decoded = String(validating: bytes, as: UTF8.self) else {
             throw StreamError(posix: EINVAL, .proxyUnreadable("user name or password is not UTF-8"))
         }
         return decoded
-    }
-
-    private static func hexDigit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }
 
