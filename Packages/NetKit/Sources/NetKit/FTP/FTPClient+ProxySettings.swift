@@ -30,19 +30,7 @@ extension FTPClient {
     }
 }
 
-extension ReadStream {
-    /// Applies proxy settings to an FTP stream, like `FTPClient.apply(_:for:scripts:)`.
-    ///
-    /// - Throws: the same errors, and those of setting a property once the stream is open.
-    public nonisolated(nonsending) func applyToFTP(
-        _ settings: ProxySettings, for url: URL, scripts: ProxyScriptStore = .shared
-    ) async throws(StreamError) {
-        try set(.proxies, to: try await settings.resolvedRoutes(for: url, scripts: scripts))
-        try set(.ftp(\.passiveModeDefault), to: settings.usesPassiveFTP)
-    }
-}
-
-extension WriteStream {
+extension StreamHalf {
     /// Applies proxy settings to an FTP stream, like `FTPClient.apply(_:for:scripts:)`.
     ///
     /// - Throws: the same errors, and those of setting a property once the stream is open.
