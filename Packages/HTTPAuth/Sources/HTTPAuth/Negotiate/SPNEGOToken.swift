@@ -39,8 +39,6 @@ enum SPNEGOToken: Hashable, Sendable {
 struct SPNEGOInitialToken: Hashable, Sendable {
     /// The supported mechanisms, in order of preference.
     let mechanisms: [MechanismIdentifier]
-    /// The obsolete request flags; nil if there are none.
-    let requestFlags: [UInt8]?
     /// The first token of the first mechanism; nil if there is none.
     let token: [UInt8]?
     /// The hint that Windows servers send in place of a name; it is always the same.
@@ -51,7 +49,6 @@ struct SPNEGOInitialToken: Hashable, Sendable {
     init(mechanisms: [MechanismIdentifier], token: [UInt8]?) {
         self.mechanisms = mechanisms
         self.token = token
-        requestFlags = nil
         hint = nil
         signature = nil
     }
@@ -71,7 +68,8 @@ struct SPNEGOInitialToken: Hashable, Sendable {
             found.append(MechanismIdentifier(bytes: Array(try entries.value(DERTag.identifier, "a mechanism"))))
         }
         mechanisms = found
-        requestFlags = try reader.optional(DERTag.context(1), DERTag.bitString, "reqFlags").map { Array($0) }
+        // The request flags are obsolete.
+        _ = try reader.optional(DERTag.context(1), DERTag.bitString, "reqFlags")
         token = try reader.optional(DERTag.context(2), DERTag.octetString, "mechToken").map { Array($0) }
         // MS-SPNG section 2.2.1 sends hints under the tag that RFC 4178 uses for the signature, and the signature under
         // the next tag.

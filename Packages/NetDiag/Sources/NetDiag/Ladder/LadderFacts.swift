@@ -4,7 +4,6 @@ internal import HTTPMessage
 /// Everything that is known so far. Nil, and an absent key, mean that the fact was not checked.
 struct LadderFacts: Sendable {
     var environment: Environment?
-    var environmentError: ResolverError?
     var routes: [IPAddress: Route?] = [:]
     var lookup: Result<[IPAddress], ResolverError>?
     var nameServers: [SocketAddress: NameServerAnswer] = [:]
@@ -58,7 +57,7 @@ struct LadderFacts: Sendable {
     mutating func receive(_ result: ProbeResult, of probe: Probe) {
         switch (probe, result) {
         case (_, .environment(let found)): environment = found
-        case (_, .environmentUnknown(let error)): environmentError = error
+        case (_, .environmentUnknown): break
         case (.route(let address), .route(let route)): routes[address] = .some(route)
         case (_, .lookup(let result)): lookup = result
         case (.nameServer(let server, _, .udp), .name(let answer)): nameServers[server] = answer

@@ -42,7 +42,7 @@ enum NameTransport: Sendable, Hashable {
 enum ProbeResult: Sendable {
     case environment(Environment)
     /// The kernel's tables could not be read.
-    case environmentUnknown(ResolverError)
+    case environmentUnknown
     case route(Route?)
     case lookup(Result<[IPAddress], ResolverError>)
     case name(NameServerAnswer)

@@ -45,7 +45,7 @@ struct ProbeRunner: Sendable {
                     hostsEntry: target.firstHost.map { HostsFile.system.addresses(of: $0) } ?? [],
                     expiredLeases: DHCPLease.expired()))
         } catch {
-            return .environmentUnknown(error)
+            return .environmentUnknown
         }
     }
 

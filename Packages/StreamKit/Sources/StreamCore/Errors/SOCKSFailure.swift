@@ -72,8 +72,6 @@ public struct SOCKSFailure: RawRepresentable, Sendable, Hashable {
     public static let connectionRefused = SOCKSFailure(.reply5, 5)
     /// SOCKS 5: the time to live expired.
     package static let timeToLiveExpired = SOCKSFailure(.reply5, 6)
-    /// SOCKS 5: the proxy does not support the command.
-    package static let commandNotSupported = SOCKSFailure(.reply5, 7)
     /// SOCKS 5: the proxy does not support this kind of address.
     package static let addressTypeNotSupported = SOCKSFailure(.reply5, 8)
 
