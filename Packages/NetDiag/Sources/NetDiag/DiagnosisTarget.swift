@@ -35,10 +35,7 @@ struct DiagnosisTarget: Sendable, Hashable {
     static let machine = DiagnosisTarget(host: nil, port: 0, isSecure: false, service: .bytes)
 
     /// `host:port`, for display.
-    var hostAndPort: String {
-        guard let host else { return "this machine" }
-        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
+    var hostAndPort: String { host.map { "\($0.bracketed):\(port)" } ?? "this machine" }
 
     // MARK: The first hop: the proxy if there is one, else the target
 
@@ -47,10 +44,7 @@ struct DiagnosisTarget: Sendable, Hashable {
     var firstLiteral: IPAddress? { firstHost.flatMap { IPAddress($0) } }
 
     /// `host:port` of the proxy, for display.
-    var proxyHostAndPort: String {
-        guard let proxy else { return "" }
-        return proxy.host.contains(":") ? "[\(proxy.host)]:\(proxy.port)" : "\(proxy.host):\(proxy.port)"
-    }
+    var proxyHostAndPort: String { proxy.map { "\($0.host.bracketed):\($0.port)" } ?? "" }
 
     private static let ports: [String: (UInt16, isSecure: Bool)] = [
         "http": (80, false), "https": (443, true), "ftp": (21, false), "ftps": (990, true),
@@ -176,6 +170,9 @@ extension String {
         guard let host = try? URLAuthority(of: self).host, !host.isEmpty else { return nil }
         return host
     }
+
+    /// This host as it is written before a port.
+    fileprivate var bracketed: String { utf8.contains(UInt8(ascii: ":")) ? "[\(self)]" : self }
 }
 
 extension DiagnosisTarget {
@@ -196,8 +193,7 @@ extension DiagnosisTarget {
 
     /// The value of the `Host` field (RFC 9110 §7.2).
     var authority: String {
-        let host = host ?? ""
-        let name = host.contains(":") ? "[\(host)]" : host
+        let name = (host ?? "").bracketed
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     }
 

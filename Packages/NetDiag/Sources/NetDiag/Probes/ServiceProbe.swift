@@ -302,8 +302,8 @@ extension ServiceProbe {
     /// The request target of a redirect within the origin; nil for a redirect to another origin.
     static func path(of location: String, within target: DiagnosisTarget) -> String? {
         guard let url = URL(string: location, relativeTo: target.url)?.absoluteURL,
-            let next = try? DiagnosisTarget(url), next.authority.lowercased() == target.authority.lowercased(),
-            next.isSecure == target.isSecure
+            let next = try? DiagnosisTarget(url), next.isSecure == target.isSecure,
+            next.authority.lowercased().utf8.elementsEqual(target.authority.lowercased().utf8)
         else { return nil }
         return url.requestPath
     }
