@@ -1,8 +1,8 @@
 /// Decodes the body of a response up to a limit, for a client that needs no more of it. No I/O.
 ///
 /// ```swift
-/// var body = try BodyBeginning(of: head, to: .get, upTo: 4096)
-/// try body.receive(parser.surplus)
+/// var body = try BodyBeginning(of: response, to: .get, upTo: 4096)
+/// try body.receive(buffer)  // what arrived with the head
 /// while !body.isComplete { try body.receive(connection.read()) }
 /// print(body.bytes.count)
 /// ```

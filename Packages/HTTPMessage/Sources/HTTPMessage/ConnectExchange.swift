@@ -14,7 +14,7 @@ extension HTTPRequest {
 /// The proxy's side of one CONNECT over HTTP/1.1, from the bytes of the connection (RFC 9112 §3.2.3). No I/O.
 ///
 /// ```swift
-/// try connection.send(HTTPRequest(connectingTo: "www.example.org:443").serialized())
+/// connection.write(try HTTPRequest(connectingTo: "www.example.org:443").serialized())
 /// var exchange = ConnectExchange(maximumBodyLength: 4096)
 /// var response: HTTPResponse?
 /// while response == nil { response = try exchange.receive(connection.read()) }
@@ -29,7 +29,7 @@ extension HTTPRequest {
     private var refusal: (head: HTTPResponse, body: BodyBeginning)?
 
     /// - Parameters:
-    ///   - maximumBodyLength: The maximum number of bytes of a refusal's body.
+    ///   - maximumBodyLength: The maximum number of bytes of a refusal's body; 0 to ignore the body and its framing.
     ///   - limits: The limits on the size of the response.
     public init(maximumBodyLength: Int, limits: HTTPLimits = .default) {
         self.limits = limits
@@ -56,7 +56,8 @@ extension HTTPRequest {
         if refusal == nil {
             guard let head = try heads.receive(bytes) else { return nil }
             if head.status == .switchingProtocols { throw HTTPMessageError(.invalidStatusCode, fault: .peer) }
-            if head.status.kind == .successful { return head }
+            // Without its body, a refusal is understood whatever its framing is.
+            if head.status.kind == .successful || maximumBodyLength == 0 { return head }
             let body = try BodyBeginning(of: head, to: .connect, upTo: maximumBodyLength, limits: limits)
             refusal = (head, body)
             try refusal?.body.receive(heads.surplus)

@@ -25,7 +25,7 @@
 ///
 /// The machine represents an exchange, not a connection, so that an exchange on an HTTP/2 stream can use it as well. There,
 /// nothing closes the connection, and ``Outcome/reusable`` means that the stream has ended.
-@_spi(Packages) public struct ExchangeMachine: Sendable {
+public struct ExchangeMachine: Sendable {
     /// The side that uses the machine. It only determines the ``HTTPMessageError/fault`` of errors.
     public enum Role: Hashable, Sendable, CaseIterable {
         /// The side that sends the request.
@@ -175,7 +175,7 @@
 
 // MARK: - The request
 
-@_spi(Packages) extension ExchangeMachine {
+extension ExchangeMachine {
     /// Reports the head of the request.
     ///
     /// - Parameters:
@@ -278,7 +278,7 @@
 
 // MARK: - The response
 
-@_spi(Packages) extension ExchangeMachine {
+extension ExchangeMachine {
     /// Reports the head of a response.
     ///
     /// - Parameters:
@@ -385,7 +385,7 @@
 
 // MARK: - Decisions of a client
 
-@_spi(Packages) extension ExchangeMachine {
+extension ExchangeMachine {
     /// Whether a 101 has chosen the protocol that the request offered. Names of protocols are compared without regard to case.
     private static func accepts(_ response: HTTPResponse, offering name: String) -> Bool {
         response.fields[.upgrade]?.utf8.elementsEqual(name.utf8) {
@@ -436,7 +436,7 @@
 
 // MARK: - The table
 
-@_spi(Packages) extension ExchangeMachine {
+extension ExchangeMachine {
     /// Returns the state of a message after an event, or nil if the state does not allow the event.
     ///
     /// Combinations without a row are not allowed, so that a new state or event allows nothing by accident.

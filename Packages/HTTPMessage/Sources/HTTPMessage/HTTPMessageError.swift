@@ -131,7 +131,7 @@ extension HTTPMessageError {
         case parserFinished
         /// A message that cannot be used yet because its head is incomplete.
         case incompleteMessage
-        /// A message, or a part of one, that the state of its exchange does not allow.
+        /// A message, or a part of one, that the state of an ``ExchangeMachine`` does not allow.
         case outOfOrder
         /// More interim responses than ``HTTPLimits/interimResponses``.
         case tooManyInterimResponses

@@ -74,6 +74,10 @@ import Testing
         #expect(outcome(long, upTo: 3) == .response(403, body: "bec", surplus: "ause", mayContinue: false))
         #expect(outcome(long, upTo: 0) == .response(403, body: "", surplus: "because", mayContinue: false))
         #expect(outcome("HTTP/1.1 403 No\r\nContent-Length: 9\r\n\r\nwhy") == .ended(403, body: "why"))
+        // Without its body, a refusal is understood whatever its framing fields are.
+        let odd = "HTTP/1.1 403 No\r\nContent-Length: x\r\n\r\n"
+        #expect(outcome(odd, upTo: 0) == .response(403, body: "", surplus: "", mayContinue: false))
+        #expect(outcome(odd) == .failed(.invalidContentLength))
     }
 
     @Test(

@@ -1,4 +1,4 @@
-@_spi(Packages) import HTTPMessage
+import HTTPMessage
 import Testing
 
 @Suite struct ExchangeMachineTests {

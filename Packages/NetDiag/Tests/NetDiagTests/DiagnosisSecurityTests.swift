@@ -140,15 +140,18 @@ import Testing
         let circle = try AnsweringServer("HTTP/1.1 302 Go\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
         #expect(try await diagnose("http://127.0.0.1:\(circle.port)/").cause?.code == .redirectLoop)
         #expect(circle.requests.count == 1)
-        #expect(ServiceProbe.path(of: "/a#b", within: .plainPage) == "/a")
-        #expect(ServiceProbe.path(of: "http://www.example.org:80/x?y", within: .plainPage) == "/x?y")
-        #expect(ServiceProbe.path(of: "HTTP://WWW.EXAMPLE.ORG", within: .plainPage) == "/")
-        #expect(ServiceProbe.path(of: "b/c?d#e", within: .plainPage) == "/b/c?d")
+        #expect(ServiceProbe.path(of: "/a#b", from: "/", within: .plainPage) == "/a")
+        #expect(ServiceProbe.path(of: "http://www.example.org:80/x?y", from: "/", within: .plainPage) == "/x?y")
+        #expect(ServiceProbe.path(of: "HTTP://WWW.EXAMPLE.ORG", from: "/", within: .plainPage) == "/")
+        #expect(ServiceProbe.path(of: "b/c?d#e", from: "/", within: .plainPage) == "/b/c?d")
+        // Relative to the page that redirects, not to the first one.
+        #expect(ServiceProbe.path(of: "c", from: "/a/b?x", within: .plainPage) == "/a/c")
+        #expect(ServiceProbe.path(of: "?y", from: "/a/b?x", within: .plainPage) == "/a/b?y")
         for other in [
             "//evil.example/", "https://www.example.org/", "http://www.example.org.evil/",
             "http://www.example.org@evil/",
         ] {
-            #expect(ServiceProbe.path(of: other, within: .plainPage) == nil)
+            #expect(ServiceProbe.path(of: other, from: "/", within: .plainPage) == nil)
         }
     }
 

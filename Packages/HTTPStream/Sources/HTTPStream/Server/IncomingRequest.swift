@@ -1,5 +1,5 @@
 internal import HTTP2
-@_spi(Packages) internal import HTTPMessage
+internal import HTTPMessage
 internal import StreamKit
 
 /// The meaning of a request's head for the server: the rules of RFC 9112 §6 and RFC 9110 §10.1.1, §15.5, without I/O.

@@ -300,7 +300,10 @@ extension HTTP2ClientCore {
         case .interim(let identifier, let head), .response(let identifier, let head):
             hasAnswered = true
             change(identifier) { $0.heads.append(head) }
-        case .readable(let identifier): change(identifier) { $0.isReadable = true }
+        case .readable(let identifier):
+            // A caller that has taken data from the input may have read all of it since.
+            let isReadable = machine.hasUnread(identifier)
+            change(identifier) { $0.isReadable = isReadable }
         case .trailers(let identifier, let trailers): change(identifier) { $0.trailers = trailers }
         case .ended(let identifier): change(identifier) { $0.hasEnded = true }
         case .reset(let identifier, var failure):

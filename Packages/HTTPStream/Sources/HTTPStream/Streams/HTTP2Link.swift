@@ -15,50 +15,10 @@ internal import StreamKit
 class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     // Unchecked only as a subclass of Watcher: mutable state is behind a lock.
 
-    struct State: ~Copyable {
-        var core: Core
-        /// The memory of the input, which grows while the peer fills it; none without messages.
-        fileprivate var buffer: [UInt8] = []
-        /// The part of the input that the core has not received.
-        fileprivate var unread = 0..<0
-        /// Whether all input has been read: the next edge announces more.
-        fileprivate var isInputExhausted = false
-        /// Whether a layer below holds bytes that it could not pass down.
-        fileprivate var hasUnflushed = false
-        /// Set once a write has failed. The input is read to its end before the connection fails: what the peer has sent before it closed the
-        /// connection tells which requests it has processed.
-        fileprivate var writeFailure: WriteFailure?
-        /// Whether the loop will call ``work(reads:)``.
-        fileprivate var isWorkScheduled = false
-        /// Fires at the next deadline or earlier; nil once it has fired.
-        fileprivate var timer: LoopTimer?
-
-        /// Whether there may be input that the core has not received.
-        fileprivate var hasInput: Bool { !isInputExhausted || !unread.isEmpty }
-
-        /// Whether input has to wait until output has been written.
-        fileprivate var isOutputFull: Bool { writeFailure == nil && core.isOutputFull }
-
-        /// Whether something has to be written.
-        fileprivate var hasOutput: Bool { writeFailure == nil && (hasUnflushed || core.outputCount > 0) }
-    }
-
-    fileprivate struct WriteFailure {
-        let error: StreamError
-        /// How many more pieces of the input are read: more than the buffer of a socket holds.
-        var remainingPieces = 2048
-    }
-
-    /// The range of the sizes of one read.
-    private static var readSizes: ClosedRange<Int> { 4 * 1024...64 * 1024 }
-    /// The most bytes that the core receives before other work of the loop may run: a peer can send a thousand frames in them.
-    private static var pieceSize: Int { 8 * 1024 }
-    /// The maximum number of pieces that the loop reads in one turn: what fast memory holds until the callers read it.
-    private static var maximumPiecesPerTurn: Int { 8 }
-
     let pair: StreamPair
     let loop: EventLoop
-    private let state: Locked<State>
+    private let state: Locked<HTTP2LinkState<Core>>
+    private typealias State = HTTP2LinkState<Core>
     /// The role of waiting for input. Its lock is held for an instant only, also inside that of the state, which a thread may hold for most of
     /// the time.
     private let role = Locked(ReadingRole())
@@ -90,7 +50,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     var error: StreamError? { state.withLock { $0.core.error } }
 
     /// The size of the memory of the input; 0 while the connection has no messages.
-    var inputSize: Int { state.withLock { $0.buffer.count } }
+    var inputSize: Int { state.withLock { $0.input.memory.count } }
 
     /// Looks at the core, without consequences.
     func withCore<Result: Sendable, Failure: Error>(
@@ -113,32 +73,36 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     /// Reads data of a message: what is kept, or else what the input holds, which is copied once then.
     ///
-    /// The input is read until there is data, as far as the caller may, and the core receives all of it. A caller that finds nothing, and waits at the
-    /// message's point, goes on once there is input, and calls again: see ``ReadingRole/threadTakes(at:)``.
+    /// The input is read until there is data, as far as the caller may. A thread that finds nothing, and waits, goes on once there is input, and
+    /// calls again: see ``ReadingRole/threadTakes(at:)``.
     ///
     /// - Parameters:
     ///   - message: the stream of the message; nil if it has none.
-    ///   - point: the point of the message, at which nobody waits.
-    ///   - target: the memory for the data.
+    ///   - point: the point of the message.
     ///   - readKept: reads what is kept.
     final func read<Failure: Error>(
         _ message: StreamID?, at point: WaitPoint, into target: inout MutableRawSpan,
         _ readKept: (inout Core, inout MutableRawSpan) throws(Failure) -> HTTP2ReadOutcome
     ) throws(Failure) -> HTTP2ReadOutcome {
         var succession: ReadingRole.Succession?
-        defer { if let succession { succeed(succession) } }
+        // The caller may hold locks.
+        defer { if let succession { loop.execute { [self] in succeed(succession) } } }
         return try withState { (state) throws(Failure) in
             let kept = try readKept(&state.core, &target)
             guard case .blocked = kept, let message, role.withLock({ $0.mayTake(onLoop: loop.isCurrent) }) else {
                 return kept
             }
             let count = take(message, &state, into: &target)
-            if count > 0 {
-                succession = role.withLock { $0.hasTaken() }
-                return .bytes(count)
-            }
+            // What has arrived behind the data counts, too: the caller may close the stream next.
+            state.core.settle(now: .now)
+            var isBlocked = false
+            defer { if !isBlocked { succession = role.withLock { $0.callerGoesOn() } } }
+            if count > 0 { return .bytes(count) }
             let outcome = try readKept(&state.core, &target)
-            if case .blocked = outcome { role.withLock { $0.foundNothing(at: point) } }
+            if case .blocked = outcome {
+                isBlocked = true
+                role.withLock { $0.foundNothing(at: point) }
+            }
             return outcome
         }
     }
@@ -150,7 +114,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             let room = target.byteCount - count
             if room == 0 || state.isOutputFull { break }
             // No more than there is room for, so that nothing of it is kept.
-            let hasMore = readPiece(&state, maximumCount: min(room, HTTP2Link.pieceSize)) { stream, data in
+            let hasMore = readPiece(&state, maximumCount: min(room, HTTP2Input.maximumPiece)) { stream, data in
                 if stream != message { return 0 }
                 target.withUnsafeMutableBytes { target in
                     data.withUnsafeBytes { target[count...].copyBytes(from: $0) }
@@ -161,7 +125,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             if !hasMore || loop.isCurrent && loop.isShareSpent { break }
         }
         // A thread that waits at the socket would not notice what has been read of it.
-        if state.hasInput, role.withLock({ $0.reader == .thread }) { inputPoint.signal(.readable) }
+        if state.input.mayContinue, role.withLock({ $0.reader == .thread }) { inputPoint.signal(.readable) }
         return count
     }
 
@@ -186,11 +150,11 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         withState(isReaderWork: true) { state in
             state.isWorkScheduled = false
             if state.core.hasEnded { return }
-            if reads { state.isInputExhausted = false }
+            if reads { state.input.noteMore() }
             if loopMayRead(state) { read(&state) }
             guard reads, let deadline = state.core.nextDeadline, deadline <= .now else { return }
             // What has arrived comes first: this thread may be late, or the one that reads.
-            if !loopMayRead(state) { readArrived(&state) }
+            if loopMayRead(state) { read(&state, maximumPieces: .max) } else { readArrived(&state) }
             state.core.act(now: .now)
         }
     }
@@ -200,14 +164,14 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         for _ in 0..<2 {  // what is left of an earlier read, then another one
             repeat {
                 if state.isOutputFull || !readPiece(&state) { break }
-            } while !state.unread.isEmpty
+            } while !state.input.isEmpty
         }
         // The thread that waits at the socket would not notice what a layer above it holds.
-        if state.hasInput { inputPoint.signal(.readable) }
+        if state.input.mayContinue { inputPoint.signal(.readable) }
     }
 
-    private func read(_ state: inout State) {
-        for _ in 0..<HTTP2Link.maximumPiecesPerTurn {
+    private func read(_ state: inout State, maximumPieces: Int = HTTP2Input.maximumPiecesPerTurn) {
+        for _ in 0..<maximumPieces {
             if state.isOutputFull || !readPiece(&state) || loop.isShareSpent { return }
         }
     }
@@ -218,11 +182,12 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     ///   - maximumCount: the maximum number of bytes.
     ///   - take: as for `HTTP2Core.receive(_:now:take:)`.
     private func readPiece(
-        _ state: inout State, maximumCount: Int = HTTP2Link.pieceSize, take: (StreamID, RawSpan) -> Int = { _, _ in 0 }
+        _ state: inout State, maximumCount: Int = HTTP2Input.maximumPiece,
+        take: (StreamID, RawSpan) -> Int = { _, _ in 0 }
     ) -> Bool {
         if state.core.hasEnded { return false }
-        if state.unread.isEmpty {
-            let count = state.isInputExhausted ? nil : fill(&state)
+        if state.input.isEmpty {
+            let count = state.input.isExhausted ? nil : fill(&state)
             if count == 0 { state.core.receive(RawSpan(), now: .now) }
             guard let count, count > 0 else {
                 if let failure = state.writeFailure { state.core.fail(failure.error, now: .now) }
@@ -230,38 +195,25 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             }
         }
         if let failure = state.writeFailure {
-            if failure.remainingPieces == 0 {
+            if failure.remainingBytes <= 0 {
                 state.core.fail(failure.error, now: .now)
                 return false
             }
-            state.writeFailure?.remainingPieces -= 1
         }
-        let piece = state.unread.prefix(maximumCount)
-        state.unread = piece.endIndex..<state.unread.upperBound
-        HTTP2Link.pass(state.buffer, piece, to: &state.core, take)
-        return state.hasInput
+        let piece = state.input.takePiece(upTo: maximumCount)
+        state.writeFailure?.remainingBytes -= piece.count
+        HTTP2Link.pass(state.input.memory, piece, to: &state.core, take)
+        return state.input.mayContinue
     }
 
-    /// Reads as many bytes as there are, up to the size of the input. Returns their number, 0 at the end; nil if there are none, or the
-    /// connection has failed.
+    /// As `HTTP2Input.fill(from:)`. Returns nil also if the connection has failed.
     private func fill(_ state: inout State) -> Int? {
-        let sizes = HTTP2Link.readSizes
-        // All of it was filled by the last read.
-        if state.unread.upperBound == state.buffer.count, state.buffer.count < sizes.upperBound {
-            state.buffer = [UInt8](repeating: 0, count: max(sizes.lowerBound, 4 * state.buffer.count))
-        }
-        let count: Int?
         do throws(StreamError) {
-            var span = state.buffer.mutableSpan
-            var memory = span.mutableBytes
-            count = try pair.input.tryRead(into: &memory)
+            return try state.input.fill(from: pair.input)
         } catch {
             state.core.fail(error, now: .now)
             return nil
         }
-        state.isInputExhausted = count == nil || count == 0
-        state.unread = 0..<(count ?? 0)
-        return count
     }
 
     // Apart, because the compiler would take the span of the input for an access to the whole state.
@@ -283,8 +235,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             }
             state.hasUnflushed = try !pair.output.tryFlush()
         } catch {
-            state.writeFailure = WriteFailure(error: error)
-            state.isInputExhausted = false
+            state.writeFailure = .init(error: error)
+            state.input.noteMore()
         }
     }
 
@@ -294,13 +246,13 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     private func watch(_ state: inout State) {
         if !loopMayRead(state) {
             // The thread that reads looks for input.
-        } else if state.hasInput {
+        } else if state.input.mayContinue {
             // Other work of the loop first. While the output is full, its edge leads to the next read.
             if !state.isOutputFull { scheduleWork(&state) }
         } else if isLoopReader, !inputPoint.isRegistered(.reader, self),
             let wake = inputPoint.watch(.reader, for: .readable, with: self)
         {
-            state.isInputExhausted = false
+            state.input.noteMore()
             handle(wake, &state)
         }
         if state.hasOutput, !outputPoint.isRegistered(.writer, self),
@@ -379,12 +331,12 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         if !state.core.hasEnded {
             if loop.isCurrent {
                 watch(&state)
-            } else if state.hasOutput || state.hasInput && loopMayRead(state) {
+            } else if state.hasOutput || state.input.mayContinue && loopMayRead(state) {
                 scheduleWork(&state)
             }
         }
         setTimer(&state)
-        if !state.hasInput, state.core.isUnused { (state.buffer, state.unread) = ([], 0..<0) }
+        if state.core.isUnused { state.input.freeMemory() }
     }
 
     private func scheduleWork(_ state: inout State) {
@@ -456,7 +408,7 @@ extension HTTP2Link where Core: ~Copyable {
             case .elsewhere(0, let wake): return stopReading(.here(wake))
             case .elsewhere(let index, let wake): return stopReading(.elsewhere(index - 1, wake))
             case .here(.ready):
-                state.withLock { $0.isInputExhausted = false }
+                state.withLock { $0.input.noteMore() }
                 if let checksSoon = role.withLock({ $0.threadTakes(at: point) }) {
                     if checksSoon { checkReaderSoon() }
                     return .here(.ready)
@@ -505,9 +457,9 @@ extension HTTP2Link where Core: ~Copyable {
             let step = change(collecting: &consequences, isReaderWork: true) { state -> ThreadStep in
                 if state.core.hasEnded || state.isOutputFull { return .leaves }
                 _ = readPiece(&state)
-                if !state.hasInput { return .waits }
-                let wasLong = state.unread.upperBound >= HTTP2Link.pieceSize
-                return wasLong || !state.unread.isEmpty ? .readsOn : .mindsOthers
+                if !state.input.mayContinue { return .waits }
+                let wasLong = state.input.wasLong
+                return wasLong || !state.input.isEmpty ? .readsOn : .mindsOthers
             }
             consequences.perform(self)
             isSignalled = isSignalled || consequences.notices.contains { self.point(signalledBy: $0) === point }

@@ -6,8 +6,8 @@ internal import EventLoops
 /// request can go on, it gives the role up: to the loop if only tasks or callbacks wait. Otherwise the role is free, and a thread that waits is
 /// woken to take it. A few milliseconds later, the loop checks whether a thread reads, and takes the role if not.
 ///
-/// A thread that waits for data takes them from the input itself once there is some, so that they are copied once. The role is free meanwhile, and
-/// nobody is woken to take it before that thread has found its data.
+/// A thread that waits for data of a body takes it from the input itself once there is some, so that it is copied once. The role is free meanwhile,
+/// and no other thread is woken to take it before that thread has found its data.
 ///
 ///     reader | a thread waits             | a task waits      | the reading thread goes on, or leaves    | the loop checks
 ///     loop   | a task waits: waits;       | is noted          |                                          | -
@@ -48,6 +48,8 @@ struct ReadingRole: Sendable {
 
     private(set) var reader = Reader.loop
     private(set) var check = Check.none
+    /// Whether a thread has been woken to take the free role, and has not waited again.
+    private(set) var isWaking = false
     /// The points of the threads that wait while another one reads.
     private(set) var threads: [WaitPoint] = []
     /// The points at which a task or a callback has begun to wait, and that have not been signalled since.
@@ -56,6 +58,7 @@ struct ReadingRole: Sendable {
     private(set) var takers: [WaitPoint] = []
 
     mutating func threadWaits(at point: WaitPoint) -> ThreadWait {
+        let wasLoop = reader == .loop
         let mayRead =
             switch reader {
             case .loop: tasks.isEmpty
@@ -66,9 +69,9 @@ struct ReadingRole: Sendable {
             threads.append(point)
             return .waits
         }
-        defer { reader = .thread }
+        (reader, isWaking) = (.thread, false)
         if case .expected = check { check = .expected(hasThreadRead: true) }
-        return .reads(insteadOfLoop: reader == .loop)
+        return .reads(insteadOfLoop: wasLoop)
     }
 
     /// A thread that waited for its own request goes on.
@@ -94,31 +97,27 @@ struct ReadingRole: Sendable {
 
     // MARK: Data taken from the input
 
-    /// Whether a caller who looks for data may take it from the input, instead of the reader: on the loop's thread while the loop reads, on other
+    /// Whether a call that looks for data may take it from the input, instead of the reader: on the loop's thread while the loop reads, on other
     /// threads otherwise.
-    mutating func mayTake(onLoop isLoop: Bool) -> Bool {
-        switch reader {
-        case .loop: return isLoop
-        case .thread: return !isLoop
-        case .free:
-            if case .expected = check, !isLoop { check = .expected(hasThreadRead: true) }
-            return !isLoop
-        }
+    func mayTake(onLoop isLoop: Bool) -> Bool {
+        (reader == .loop) == isLoop
     }
 
-    /// A caller who takes data from the input has found none.
+    /// A call that takes data from the input has found none.
     mutating func foundNothing(at point: WaitPoint) {
         if !takers.contains(where: { $0 === point }) { takers.append(point) }
     }
 
-    /// A caller has taken data from the input. Returns what follows if nobody has the role.
-    mutating func hasTaken() -> Succession? {
-        guard case .free = reader, !threads.isEmpty || !tasks.isEmpty else { return nil }
-        return readerGoesOn()
+    /// A call that takes data from the input has found some, or the end. Returns what follows if the role is free.
+    mutating func callerGoesOn() -> Succession? {
+        guard case .free = reader else { return nil }
+        if case .expected = check { check = .expected(hasThreadRead: true) }
+        // One thread is enough.
+        return isWaking || threads.isEmpty && tasks.isEmpty ? nil : readerGoesOn()
     }
 
-    /// There is input for the thread that reads. Returns nil if it has to read for all; otherwise it goes on, takes its data from the input, and
-    /// nobody is woken to read before. Then, the loop must check soon if the result is true.
+    /// There is input for the thread that reads. Returns nil if it has to read for all; otherwise it goes on, and takes its data from the input.
+    /// Then, the loop must check soon if the result is true.
     mutating func threadTakes(at point: WaitPoint) -> Bool? {
         guard let index = takers.firstIndex(where: { $0 === point }) else { return nil }
         takers.remove(at: index)
@@ -133,8 +132,8 @@ struct ReadingRole: Sendable {
             return .loop
         }
         reader = .free
-        let checksSoon = expectCheck()
-        return .free(wakes: threads.isEmpty ? nil : threads.removeFirst(), checksSoon: checksSoon)
+        isWaking = !threads.isEmpty
+        return .free(wakes: threads.isEmpty ? nil : threads.removeFirst(), checksSoon: expectCheck())
     }
 
     /// Returns whether the loop has to check that there is a reader, and does not expect to.
@@ -152,6 +151,7 @@ struct ReadingRole: Sendable {
 
     /// The loop checks whether there is a reader. Returns whether it must check again soon.
     mutating func loopChecks() -> Bool {
+        isWaking = false
         switch (check, reader) {
         case (.expected(hasThreadRead: true), .free):
             check = .expected(hasThreadRead: false)

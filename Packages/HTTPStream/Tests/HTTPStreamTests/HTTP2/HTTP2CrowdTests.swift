@@ -52,7 +52,7 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
-    @Test("downloads on threads and in tasks share one connection, whoever reads it")
+    @Test("downloads on threads and in tasks share one connection, whichever of them reads it")
     func downloads() async throws {
         let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 5) }
         let server = HTTP2Peer(isRecorded: false) { (machine, event, _) in

@@ -45,12 +45,11 @@ import Testing
         #expect(!checksOnceMore && role.reader == .loop)
     }
 
-    @Test("a thread that takes its data itself wakes nobody until it has taken some")
+    @Test("a thread that takes its data itself wakes no other one until it has taken some")
     func takingData() {
         let (point, other) = (WaitPoint(), WaitPoint())
         var role = ReadingRole()
-        let mayTakeBesideLoop = role.mayTake(onLoop: false)
-        #expect(!mayTakeBesideLoop)
+        #expect(!role.mayTake(onLoop: false))
         _ = role.threadWaits(at: point)
         _ = role.threadWaits(at: other)
         let readsForAll = role.threadTakes(at: point)
@@ -58,14 +57,48 @@ import Testing
         role.foundNothing(at: point)
         let checksSoon = role.threadTakes(at: point)
         #expect(checksSoon == true && role.reader == .free && role.threads.count == 1)
-        let mayTake = role.mayTake(onLoop: false)
-        #expect(mayTake && role.check == .expected(hasThreadRead: true))
-        guard case .free(wakes: let woken?, checksSoon: false) = role.hasTaken() else { return fail("nobody reads") }
-        #expect(woken === other)
+        #expect(role.mayTake(onLoop: false) && role.check == .expected(hasThreadRead: false))
+        guard case .free(wakes: let woken?, checksSoon: false) = role.callerGoesOn() else {
+            return fail("no thread reads")
+        }
+        #expect(woken === other && role.check == .expected(hasThreadRead: true))
         // Data that was signalled is kept: its reader looks there first.
         role.foundNothing(at: point)
         role.waitEnds(at: point)
         #expect(role.takers.isEmpty)
+    }
+
+    @Test("data that is taken again and again wakes one thread, not a crowd")
+    func takingMuchData() {
+        let points = (0..<3).map { _ in WaitPoint() }
+        var role = ReadingRole()
+        for point in points { _ = role.threadWaits(at: point) }
+        guard case .free(wakes: let first?, checksSoon: true) = role.readerGoesOn() else {
+            return fail("no succession")
+        }
+        #expect(first === points[1])
+        if case .some = role.callerGoesOn() { fail("a further thread is woken") }
+        // The thread has something else to do.
+        let checksAgain = role.loopChecks()
+        #expect(checksAgain)
+        guard case .free(wakes: let second?, checksSoon: false) = role.callerGoesOn() else {
+            return fail("no further thread")
+        }
+        #expect(second === points[2])
+    }
+
+    @Test("a thread that looks for data and does not wait leaves the role to the loop")
+    func polling() {
+        let point = WaitPoint()
+        var role = ReadingRole()
+        _ = role.threadWaits(at: point)
+        _ = role.readerGoesOn()
+        for _ in 0..<2 {
+            #expect(role.mayTake(onLoop: false))
+            role.foundNothing(at: point)
+        }
+        let checksAgain = role.loopChecks()
+        #expect(!checksAgain && role.reader == .loop)
     }
 
     private func fail(_ comment: Comment) { Issue.record(comment) }
@@ -87,7 +120,8 @@ import Testing
                 waiting.map { point in points.firstIndex { $0 === point } ?? -1 }
             }
             return [
-                role.reader, role.check, indices(role.threads), role.tasks, indices(role.takers), doing, loopChecks,
+                role.reader, role.check, role.isWaking, indices(role.threads), role.tasks, indices(role.takers), doing,
+                loopChecks,
             ]
         }
 
@@ -109,7 +143,11 @@ import Testing
                 switch doing[index] {
                 case .runs:
                     add { $0.wait(waiter) }
-                    if waiter != .task, role.reader != .loop { add { $0.look(waiter) } }
+                    if waiter != .task, role.mayTake(onLoop: false) {
+                        add { $0.look(waiter) }
+                        add { $0.role.foundNothing(at: $0.points[index]) }  // and does not wait
+                        add { $0.takeOn(index) }
+                    }
                 case .isWoken: add { $0.goOn(waiter) }
                 case .waits:
                     add { $0.goOn(waiter) }  // its deadline
@@ -117,10 +155,7 @@ import Testing
                 case .takes:
                     add { $0.look(waiter) }
                     add { $0.doing[index] = .runs }  // its deadline
-                    add { model in
-                        model.doing[index] = .runs
-                        if let succession = model.role.hasTaken() { model.succeed(succession) }
-                    }
+                    add { $0.takeOn(index) }
                 case .reads:
                     add { $0.stopReading(index) }
                     add { $0.take(index) }
@@ -171,6 +206,12 @@ import Testing
             guard let checksSoon = role.threadTakes(at: points[index]) else { return }
             if checksSoon { loopChecks = true }
             doing[index] = .takes
+        }
+
+        /// Takes data, and goes on.
+        private mutating func takeOn(_ index: Int) {
+            doing[index] = .runs
+            if let succession = role.callerGoesOn() { succeed(succession) }
         }
 
         private mutating func stopReading(_ index: Int) {
@@ -301,7 +342,7 @@ import Testing
         override func fire() { scheduleReading() }
     }
 
-    /// Data goes straight to who reads it: nothing of it is kept, and what there is no room for stays in the input.
+    /// Data goes straight to the memory of its reader: nothing of it is kept, and what there is no room for stays in the input.
     @Test func aReaderTakesItsDataFromTheInput() async throws {
         let loop = EventLoop(name: "taking")
         defer { loop.shutdown() }
@@ -318,13 +359,13 @@ import Testing
         }
         let response =
             frame(4, 0, on: 0, []) + frame(1, 4, on: 1, [0x88]) + frame(0, 0, on: 1, body.prefix(9000))
-            + frame(0, 1, on: 1, body.dropFirst(9000))
+            + frame(0, 0, on: 1, body.dropFirst(9000)) + frame(1, 5, on: 1, [0, 1, 0x61, 1, 0x62])
         try await onThread { try server.output.writeAll(response) }
         var head = try HTTPRequest(method: .get, target: RequestTarget("/"))
         try head.fields.set("www.example.org", for: .host)
         let request = HTTP2Request(head, scheme: "http")
         // All reads are in one body of the loop, which cannot read on its own meanwhile.
-        let (received, reads, kept) = try await withCheckedThrowingContinuation { continuation in
+        let (received, reads, kept, trailers) = try await withCheckedThrowingContinuation { continuation in
             loop.execute {
                 continuation.resume(
                     with: Result {
@@ -352,12 +393,13 @@ import Testing
                             reads += 1
                             if link.withCore({ $0.machine.hasUnread(identifier) }) { kept += 1 }
                         }
-                        return (received, reads, kept)
+                        return (received, reads, kept, link.withCore { _ in stream.trailers["a"] })
                     })
             }
         }
         #expect(received == body)
         #expect(reads == 8 && kept == 0)
+        #expect(trailers == "b", "they arrive with the end")
         server.close()
     }
 

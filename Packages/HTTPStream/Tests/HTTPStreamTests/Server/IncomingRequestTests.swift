@@ -1,4 +1,4 @@
-@_spi(Packages) import HTTPMessage
+import HTTPMessage
 import StreamKit
 import Testing
 

@@ -34,7 +34,7 @@ struct ServiceProbe: Sendable {
             var outcome = await perform(address, path)
             if mayExpectTLS(outcome), await tryTLS(at: address) { outcome = .expectsTLS }
             guard case .answered(let answer) = outcome, isWhole, [301, 302, 303, 307, 308].contains(answer.status),
-                let next = answer.location.flatMap({ ServiceProbe.path(of: $0, within: target) })
+                let next = answer.location.flatMap({ ServiceProbe.path(of: $0, from: path, within: target) })
             else { return outcome }
             wantsCookie = wantsCookie || answer.setsCookie
             if !seen.insert(next).inserted { return .redirectLoop(to: next, wantsCookie: wantsCookie) }
@@ -154,8 +154,9 @@ struct ServiceProbe: Sendable {
         let pair = StreamPair(host: host, port: target.port)
         try? pair.set(.proxies, to: [ProxyRoute(hop)])
         try? pair.set(.resolver, to: options.resolver)
-        // The proxy may take as long as an answer, since it connects to the target first.
-        try await establish(pair, tls: targetTLS, within: options.responseTimeout) { error in
+        // The connection to the proxy, its answer, which takes as long as that of a server, and the handshake with the target.
+        let limit = options.connectionTimeout + options.responseTimeout + options.connectionTimeout
+        try await establish(pair, tls: targetTLS, within: limit) { error in
             if let refusal = error.underlying as? ProbedRefusal { return .proxyRefused(status: refusal.status) }
             return pair.report.isThroughProxy ? .tlsFailed(error) : .proxyFailed(error)
         }
@@ -300,8 +301,11 @@ struct ServiceProbe: Sendable {
 
 extension ServiceProbe {
     /// The request target of a redirect within the origin; nil for a redirect to another origin.
-    static func path(of location: String, within target: DiagnosisTarget) -> String? {
-        guard let url = URL(string: location, relativeTo: target.url)?.absoluteURL,
+    ///
+    /// - Parameter path: the request target that was answered with the redirect.
+    static func path(of location: String, from path: String, within target: DiagnosisTarget) -> String? {
+        guard let base = URL(string: path, relativeTo: target.url)?.absoluteURL,
+            let url = URL(string: location, relativeTo: base)?.absoluteURL,
             let next = try? DiagnosisTarget(url), next.isSecure == target.isSecure,
             next.authority.lowercased().utf8.elementsEqual(target.authority.lowercased().utf8)
         else { return nil }
