@@ -16,10 +16,10 @@ struct ProxiedOpening: OpeningWork {
         case lookingUp(Lookup)
         case connecting
         /// The context of TLS to the proxy with this index, or to the target.
-        case preparing(ContextPreparation, hop: Int?, entry: Int)
+        case preparing(ContextPreparation, hop: Int?, step: Int)
         /// TLS to the proxy with this index, through those before it; nil for TLS to the target.
-        case securing(TLSTransport, hop: Int?, entry: Int)
-        case conversing(TunnelTransport, hop: Int, entry: Int)
+        case securing(TLSTransport, hop: Int?, step: Int)
+        case conversing(TunnelTransport, hop: Int, step: Int)
     }
 
     private struct Lookup {
@@ -27,7 +27,7 @@ struct ProxiedOpening: OpeningWork {
         let answers: LookupAnswers
         let token: LookupToken
         /// The index of the step in the report.
-        let entry: Int
+        let step: Int
         var found: [IPAddress] = []
     }
 
@@ -82,17 +82,17 @@ struct ProxiedOpening: OpeningWork {
     mutating func advance(_ connection: Connection) throws(StreamError) -> OpeningStep {
         do throws(StreamError) {
             while true {
-                let step: OpeningStep? =
+                let next: OpeningStep? =
                     switch phase {
                     case .deciding: try decide(connection)
                     case .lookingUp(let lookup): try finishLookup(lookup, connection)
                     case .connecting: try connect(connection)
-                    case .preparing(let preparation, let hop, let entry):
-                        try prepare(preparation, hop, entry, connection)
-                    case .securing(let tls, let hop, let entry): try secure(tls, hop, entry, connection)
-                    case .conversing(let tunnel, let hop, let entry): try converse(tunnel, hop, entry, connection)
+                    case .preparing(let preparation, let hop, let step):
+                        try prepare(preparation, hop, step, connection)
+                    case .securing(let tls, let hop, let step): try secure(tls, hop, step, connection)
+                    case .conversing(let tunnel, let hop, let step): try converse(tunnel, hop, step, connection)
                     }
-                if let step { return step }
+                if let next { return next }
             }
         } catch {
             abandon(connection)
@@ -185,8 +185,8 @@ struct ProxiedOpening: OpeningWork {
         let tunnel = TunnelTransport(
             route.plan.machines[hop], over: route.engine, tls: property(.tlsInformation),
             boundBy: property(.serverEndPointBinding))
-        let entry = connection.beginStep(.proxy(proxy.kind, proxy.hostAndPort))
-        phase = .conversing(tunnel, hop: hop, entry: entry)
+        let step = connection.beginStep(.proxy(proxy.kind, proxy.hostAndPort))
+        phase = .conversing(tunnel, hop: hop, step: step)
         return nil
     }
 
@@ -216,43 +216,43 @@ struct ProxiedOpening: OpeningWork {
     private mutating func beginTLS(
         _ configuration: TLSConfiguration, hop: Int?, _ connection: Connection
     ) throws(StreamError) {
-        let entry = connection.beginStep(.tls(hop.flatMap { route?.hops[$0].host } ?? host))
+        let step = connection.beginStep(.tls(hop.flatMap { route?.hops[$0].host } ?? host))
         guard let context = TLSContextCache.shared.existing(for: configuration) else {
             let preparation = ContextPreparation(configuration, loop: connection.point.loop)
-            phase = .preparing(preparation, hop: hop, entry: entry)
+            phase = .preparing(preparation, hop: hop, step: step)
             return
         }
         do throws(StreamError) {
-            try beginHandshake(configuration, context, hop, entry)
+            try beginHandshake(configuration, context, hop, step)
         } catch {
-            connection.endStep(entry, .failed(error))
+            connection.endStep(step, .failed(error))
             throw error
         }
     }
 
     private mutating func beginHandshake(
-        _ configuration: TLSConfiguration, _ context: TLSContext, _ hop: Int?, _ entry: Int
+        _ configuration: TLSConfiguration, _ context: TLSContext, _ hop: Int?, _ step: Int
     ) throws(StreamError) {
         guard let route else { throw .closed }
         let proxy = hop.map { route.hops[$0] }
         let tls = try TLSTransport(
             configuration, peerName: proxy?.host ?? host, port: proxy?.port ?? port, through: route.description,
             over: route.engine, context: context)
-        phase = .securing(tls, hop: hop, entry: entry)
+        phase = .securing(tls, hop: hop, step: step)
     }
 
     /// Waits for the context of the handshake.
     private mutating func prepare(
-        _ preparation: ContextPreparation, _ hop: Int?, _ entry: Int, _ connection: Connection
+        _ preparation: ContextPreparation, _ hop: Int?, _ step: Int, _ connection: Connection
     ) throws(StreamError) -> OpeningStep? {
         let deadline = route?.deadline
         do throws(StreamError) {
             guard let context = try preparation.context(until: deadline) else {
                 return .wait(.init(points: [preparation.readiness], deadline: deadline))
             }
-            try beginHandshake(preparation.configuration, context, hop, entry)
+            try beginHandshake(preparation.configuration, context, hop, step)
         } catch {
-            connection.endStep(entry, .failed(error))
+            connection.endStep(step, .failed(error))
             guard hop != nil, error.isTimeout else { throw error }
             abandonRoute(error, at: nil, nil, connection)
         }
@@ -261,7 +261,7 @@ struct ProxiedOpening: OpeningWork {
 
     /// Takes a step of the handshake. A target that cannot be trusted is not tried over another route.
     private mutating func secure(
-        _ tls: TLSTransport, _ hop: Int?, _ entry: Int, _ connection: Connection
+        _ tls: TLSTransport, _ hop: Int?, _ step: Int, _ connection: Connection
     ) throws(StreamError) -> OpeningStep? {
         do throws(StreamError) {
             if case .wouldBlock(let interest) = try tls.tryOpen() {
@@ -269,19 +269,19 @@ struct ProxiedOpening: OpeningWork {
                 return try wait(at: tls, for: interest, "waiting for the TLS handshake\(peer)")
             }
         } catch {
-            connection.endStep(entry, .failed(error))
+            connection.endStep(step, .failed(error))
             guard hop != nil else { throw error }
             abandonRoute(error, at: nil, nil, connection)
             return nil
         }
-        connection.endStep(entry, .succeeded(tls.summary))
+        connection.endStep(step, .succeeded(tls.summary))
         route?.engine = .layer(tls)
         if let hop { return try addLayer(for: hop, isTLSOpen: true, connection) }
         return finish(connection)
     }
 
     private mutating func converse(
-        _ tunnel: TunnelTransport, _ hop: Int, _ entry: Int, _ connection: Connection
+        _ tunnel: TunnelTransport, _ hop: Int, _ step: Int, _ connection: Connection
     ) throws(StreamError) -> OpeningStep? {
         do throws(StreamError) {
             defer { connection.addProperties(tunnel.properties) }
@@ -290,34 +290,34 @@ struct ProxiedOpening: OpeningWork {
                 return try wait(at: tunnel, for: interest, "waiting for the proxy \(proxy)")
             }
         } catch {
-            connection.endStep(entry, .failed(error))
+            connection.endStep(step, .failed(error))
             abandonRoute(error, at: hop, tunnel.refusal, connection)
             return nil
         }
-        connection.endStep(entry, .succeeded(tunnel.summary ?? ""))
+        connection.endStep(step, .succeeded(tunnel.summary ?? ""))
         route?.engine = tunnel.engine
         return try addLayer(for: hop + 1, connection)
     }
 
     private func wait(
-        at layer: any StreamTransport, for interest: Interest, _ step: String
+        at layer: any StreamTransport, for interest: Interest, _ activity: String
     ) throws(StreamError) -> OpeningStep {
         let deadline = route?.deadline
-        if let deadline, deadline <= .now { throw StreamError(posix: ETIMEDOUT, .openTimedOut(step)) }
+        if let deadline, deadline <= .now { throw StreamError(posix: ETIMEDOUT, .openTimedOut(activity)) }
         return .wait(.init(points: [.init(layer.waitPoint, .reader, for: interest)], deadline: deadline))
     }
 
     // MARK: Looking up
 
     private mutating func beginLookup(_ name: String, _ families: AddressFamilies, _ connection: Connection) {
-        let entry = connection.beginStep(.lookup(name))
+        let step = connection.beginStep(.lookup(name))
         do throws(ResolverError) {
             let request = AddressRequest(try HostName(name), families: families, until: limit?.instant)
             let answers = LookupAnswers(loop: connection.point.loop)
             let token = answers.start(request, resolver)
-            phase = .lookingUp(Lookup(name: name, answers: answers, token: token, entry: entry))
+            phase = .lookingUp(Lookup(name: name, answers: answers, token: token, step: step))
         } catch {
-            lookupFailed(StreamError(error, name: name), entry, connection)
+            lookupFailed(StreamError(error, name: name), step, connection)
         }
     }
 
@@ -328,29 +328,29 @@ struct ProxiedOpening: OpeningWork {
             case .batch(let batch): lookup.found += batch.addresses
             case .ended(nil):
                 let count = lookup.found.count
-                connection.endStep(lookup.entry, .succeeded(count == 1 ? "1 address" : "\(count) addresses"))
+                connection.endStep(lookup.step, .succeeded(count == 1 ? "1 address" : "\(count) addresses"))
                 machine.found(lookup.found)
                 phase = .deciding
                 return nil
             case .ended(let error?):
                 let failure = StreamError(error, name: lookup.name)
-                lookupFailed(failure, hasNoData: error.code == .noData, lookup.entry, connection)
+                lookupFailed(failure, hasNoData: error.code == .noData, lookup.step, connection)
                 return nil
             }
         }
         phase = .lookingUp(lookup)
         if let limit, limit <= .now {
             lookup.token.cancel()
-            lookupFailed(StreamError(posix: ETIMEDOUT, .openTimedOut("looking up the name")), lookup.entry, connection)
+            lookupFailed(StreamError(posix: ETIMEDOUT, .openTimedOut("looking up the name")), lookup.step, connection)
             return nil
         }
         return .wait(.init(points: [.init(lookup.answers.point, .reader, for: .readable)], deadline: limit))
     }
 
     private mutating func lookupFailed(
-        _ error: StreamError, hasNoData: Bool = false, _ entry: Int, _ connection: Connection
+        _ error: StreamError, hasNoData: Bool = false, _ step: Int, _ connection: Connection
     ) {
-        connection.endStep(entry, .failed(error))
+        connection.endStep(step, .failed(error))
         machine.lookupFailed(error, hasNoData: hasNoData)
         phase = .deciding
     }
