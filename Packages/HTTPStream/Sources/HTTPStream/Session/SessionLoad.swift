@@ -386,7 +386,7 @@ struct SessionLoad: ~Copyable {
         var piece = [UInt8](repeating: 0, count: 4096)
         var count = 0
         do throws(StreamError) {
-            while count < Discard.sizeLimit, case let left = Moment.now.duration(to: end), left > .zero {
+            while count < Discard.maximumSize, case let left = Moment.now.duration(to: end), left > .zero {
                 try stream.set(.readTimeout, to: left)
                 let more = try await stream.read(into: &piece)
                 if more == 0 { break }

@@ -241,7 +241,7 @@ enum Lending: Sendable {
 /// A response that leads to another request. Its body is read and dropped, so that its connection can be used again.
 struct Discard: Sendable {
     /// The most bytes of an unneeded response that are read in order to keep its connection.
-    static let sizeLimit: Int64 = 64 * 1024
+    static let maximumSize: Int64 = 64 * 1024
 
     /// The outcome of a step.
     enum Step {
@@ -263,14 +263,14 @@ struct Discard: Sendable {
         self.deadline = deadline
     }
 
-    /// Reads until the end of the body, ``sizeLimit`` or the ``deadline``.
+    /// Reads until the end of the body, ``maximumSize`` or the ``deadline``.
     mutating func advance(_ deferred: inout DeferredActions) -> Step {
         guard carrier.endsByItself, .now < deadline else { return .ended(carrier.connection, isReusable: false) }
         var scrap = [UInt8](repeating: 0, count: 4096)
         var span = scrap.mutableSpan
         var bytes = span.mutableBytes
         do throws(CarrierFailure) {
-            while count < Discard.sizeLimit {
+            while count < Discard.maximumSize {
                 switch try carrier.read(into: &bytes, &deferred) {
                 case .payload(let more): count += Int64(more)
                 case .needs(let need): return .needs(need)
