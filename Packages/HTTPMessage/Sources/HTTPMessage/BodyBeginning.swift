@@ -34,7 +34,7 @@
     public var isComplete: Bool { decoder.isComplete || bytes.count >= limit }
 
     /// Whether the body has ended, and the connection may continue behind it.
-    public var endsByItself: Bool { decoder.isComplete && decoder.framing != .untilClose }
+    public var hasEndedByItself: Bool { decoder.isComplete && decoder.framing != .untilClose }
 
     /// Processes received bytes.
     ///

@@ -11,7 +11,7 @@ extension HTTPRequest {
     }
 }
 
-/// The proxy's side of one CONNECT over HTTP/1.1, from the bytes of the connection (RFC 9112 §3.2.3). No I/O.
+/// The response to one CONNECT over HTTP/1.1, from the bytes of the connection (RFC 9112 §3.2.3). No I/O.
 ///
 /// ```swift
 /// connection.write(try HTTPRequest(connectingTo: "www.example.org:443").serialized())
@@ -44,7 +44,7 @@ extension HTTPRequest {
     /// Whether the connection can carry another request, after a refusal.
     public var mayContinue: Bool {
         guard let refusal else { return false }
-        return refusal.body.endsByItself && refusal.head.isPersistent && refusal.body.surplus.isEmpty
+        return refusal.body.hasEndedByItself && refusal.head.isPersistent && refusal.body.surplus.isEmpty
     }
 
     /// Processes received bytes.

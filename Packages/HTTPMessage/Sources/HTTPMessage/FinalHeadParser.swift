@@ -1,8 +1,8 @@
 /// An incremental parser for the responses to one request, up to the head of the final one.
 ///
 /// It is for exchanges in which the head decides what the further bytes are. A 2xx to `CONNECT` is followed by the bytes of the tunnel, and
-/// a client must ignore its framing fields (RFC 9110 §9.3.6); a probe does not read the body at all. The parser therefore does not
-/// examine framing fields. For whole messages, see ``MessageParser``.
+/// a client must ignore its framing fields (RFC 9110 §9.3.6). The parser therefore does not examine framing fields. ``BodyBeginning``
+/// reads the body of another response up to a limit. For whole messages, see ``MessageParser``.
 ///
 /// ```swift
 /// var parser = FinalHeadParser(leniency: .client)

@@ -16,18 +16,18 @@ import Testing
         for pieces in everySplit(of: Array(wire.utf8)) {
             var body = try BodyBeginning(of: try head(fields), to: .get, upTo: 100)
             for piece in pieces { try body.receive(Array(piece)) }
-            #expect(body.isComplete == !fields.isEmpty && body.endsByItself == !fields.isEmpty)
+            #expect(body.isComplete == !fields.isEmpty && body.hasEndedByItself == !fields.isEmpty)
             if !body.isComplete { try body.receiveEnd() }
-            #expect(body.isComplete && body.endsByItself == !fields.isEmpty)
+            #expect(body.isComplete && body.hasEndedByItself == !fields.isEmpty)
             #expect(body.bytes == Array("hello".utf8) && body.surplus.isEmpty)
         }
     }
 
-    @Test func whatFollowsIsTheSurplus() throws {
+    @Test func bytesBehindTheBodyAreSurplus() throws {
         for pieces in everySplit(of: Array("hello HTTP/1.1 200 OK".utf8)) {
             var body = try BodyBeginning(of: try head("Content-Length: 5\r\n"), to: .get, upTo: 100)
             for piece in pieces { try body.receive(Array(piece)) }
-            #expect(body.endsByItself && body.surplus == Array(" HTTP/1.1 200 OK".utf8))
+            #expect(body.hasEndedByItself && body.surplus == Array(" HTTP/1.1 200 OK".utf8))
         }
     }
 
@@ -36,11 +36,11 @@ import Testing
         for fields in ["", "Content-Length: 12\r\n"] {
             var body = try BodyBeginning(of: try head(fields), to: .get, upTo: limit)
             try body.receive(Array("hello, world".utf8))
-            #expect(body.isComplete && !body.endsByItself && body.bytes == Array("hello".utf8.prefix(limit)))
+            #expect(body.isComplete && !body.hasEndedByItself && body.bytes == Array("hello".utf8.prefix(limit)))
         }
     }
 
-    @Test func rejectsWhatIsNotFramed() throws {
+    @Test func rejectsATruncatedBodyAndAnInvalidLength() throws {
         var cut = try BodyBeginning(of: try head("Content-Length: 9\r\n"), to: .get, upTo: 4)
         try cut.receive([1])
         #expect(!cut.isComplete)

@@ -87,7 +87,7 @@ import Testing
             ("HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", .invalidChunkSize),
             (String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 17), .tooManyInterimResponses),
         ] as [(String, HTTPMessageError.Code)])
-    func whatIsNoAnswerIsAnError(_ answer: String, _ code: HTTPMessageError.Code) {
+    func anInvalidOrTruncatedResponseIsAnError(_ answer: String, _ code: HTTPMessageError.Code) {
         #expect(outcome(answer) == .failed(code))
     }
 }

@@ -207,7 +207,7 @@ private struct IPv6TextParser {
 }
 
 extension UInt8 {
-    /// The value of the hexadecimal digit that this byte is in ASCII; nil if it is none.
+    /// The value of this byte as a hexadecimal digit in ASCII; nil if it is not a digit.
     package var hexadecimalDigit: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

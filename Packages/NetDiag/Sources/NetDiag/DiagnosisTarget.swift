@@ -132,7 +132,7 @@ struct DiagnosisTarget: Sendable, Hashable {
         return target
     }
 
-    /// The URL given to a proxy script, without the query, which may hold a secret.
+    /// The URL without its query, which may hold a secret. Proxy scripts receive it, and redirects are resolved against it.
     var url: URL? {
         guard host != nil else { return nil }
         let path = if case .http(let path, _) = service { path } else { "/" }

@@ -26,9 +26,9 @@ public final class NetDiagnostic: Sendable {
         public var lookupTimeout: Duration = .seconds(5)
         /// The limit for each name server. Default 2 s.
         public var nameServerTimeout: Duration = .seconds(2)
-        /// The limit for connecting, and for a TLS handshake. Default 5 s.
+        /// The limit for connecting, and for a TLS handshake; also for those with a proxy. Default 5 s.
         public var connectionTimeout: Duration = .seconds(5)
-        /// The limit for receiving the head of an answer, and for one run of a proxy script. Default 10 s.
+        /// The limit for receiving an answer of a server or a proxy, and for one run of a proxy script. Default 10 s.
         public var responseTimeout: Duration = .seconds(10)
         /// The limit for pings and for tracing the path. Default 1.5 s.
         public var pathTimeout: Duration = .milliseconds(1500)

@@ -100,7 +100,7 @@ import Testing
 
     /// A failed handshake is the proxy's fault only if it is that with the proxy.
     @Test(arguments: [ProxyServer.Kind.http, .https])
-    func aFailedHandshakeBehindAProxyIsTheTargets(kind: ProxyServer.Kind) async throws {
+    func aFailedHandshakeIsReportedForItsPeer(kind: ProxyServer.Kind) async throws {
         let proxy = try AnsweringServer("HTTP/1.1 200 Connected\r\n\r\nnot TLS\r\n")
         var target = DiagnosisTarget(host: "127.0.0.1", port: 443, isSecure: true, service: .bytes)
         target.proxy = ProxyServer(kind, host: "127.0.0.1", port: proxy.port)

@@ -27,12 +27,13 @@ struct ReadCall {
         let call = ReadCall(blockingAt: connection)
         try connection.enter(.reader)
         return try HalfCall.block(.reader) { (wake, deadline) throws(StreamError) in
-            // The thread is inside already, as it is after a wait.
+            // Not nil, which would enter the half again.
             try call.step(connection, after: wake ?? .ready, until: deadline, into: &buffer)
         }
     }
 
-    /// Enters the half for a task. Returns its first step if nothing can be read now.
+    /// Begins the read of a task, and enters the half unless the buffer is empty. Returns the first step if it makes no attempt to read; nil
+    /// otherwise.
     private func begin(_ connection: Connection, for byteCount: Int) throws(StreamError) -> CallStep? {
         if byteCount == 0 { return .done(0) }
         try connection.enter(.reader)

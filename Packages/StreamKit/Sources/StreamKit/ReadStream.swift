@@ -27,7 +27,7 @@ public final class ReadStream: StreamHalf {
     /// The reading half of a connection.
     public var side: StreamSide { StreamSide(connection, .reader) }
 
-    /// The stream as the transport of a layer above it, which tries to read and does not wait.
+    /// This stream as the lower transport of a layer, such as the link of HTTP/1.1. Its reads do not wait.
     @_spi(Packages) public var transport: any StreamTransport { connection }
 
     init(_ connection: Connection) {

@@ -116,7 +116,7 @@ final class TLSLower {
         guard let method = TLSLower.method?.pointer, let bio = BIO_new(method) else { return nil }
         BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
         BIO_set_init(bio, 1)
-        // Says "try again" about every call that moves nothing.
+        // OpenSSL reads these flags only after a call that moved nothing, which it then reports as one to be repeated.
         BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
         return bio
     }
@@ -151,21 +151,21 @@ final class TLSLower {
         if beginning.count < TLSLower.beginningLength {
             beginning += arrived.prefix(TLSLower.beginningLength - beginning.count)
         }
-        let taken = countRecords(in: RawSpan(_unsafeBytes: arrived))
+        let taken = admit(in: RawSpan(_unsafeBytes: arrived))
         held = ArraySlice(arrived[taken...])
         return taken
     }
 
     private func takeHeld(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let next = held.prefix(buffer.count)
-        let taken = countRecords(in: next.span.bytes)
+        let taken = admit(in: next.span.bytes)
         buffer.copyBytes(from: next.prefix(taken))
         held = held.count == taken ? [] : held.dropFirst(taken)
         return taken
     }
 
-    /// Counts the records that OpenSSL gets of these bytes. Returns their end.
-    private func countRecords(in bytes: RawSpan) -> Int {
+    /// Determines how many of these bytes OpenSSL receives now, and subtracts them and their records from the budgets. Returns their number.
+    private func admit(in bytes: RawSpan) -> Int {
         let maximum = min(recordBudget, TLSEndpoint.recordsPerRead)
         let taken = bounds.advance(over: bytes, maximumRecords: maximum)
         recordBudget -= taken.records

@@ -23,7 +23,7 @@ extension HTTPConnection {
                 keepsConnection: preparation.keepsConnection,
                 offersSwitch: preparation.offersSwitch, hasWaited: hasWaited)
         case .http2(let link):
-            // The rules of the fields are written once, for the bytes of HTTP/1.1.
+            // The head is prepared as that of HTTP/1.1 and then parsed, so that both versions have the same rules for fields.
             var preparation = preparation
             preparation.isForHTTP2 = true
             let head = try preparation.prepare(request, host: host, body: body)

@@ -12,7 +12,7 @@ final class HTTP1Link: @unchecked Sendable {
     static let bufferSize = 16 * 1024
 
     let pair: StreamPair
-    /// The input of the pair.
+    /// The input of ``pair`` as a transport, whose results need no conversion.
     private let input: any StreamTransport
     @exclusivity(unchecked) var buffer = ReceiveBuffer(capacity: HTTP1Link.bufferSize)
     @exclusivity(unchecked) private var parser: HeadParser

@@ -42,8 +42,8 @@ final class HTTP2Exchange: HTTPCarrier, @unchecked Sendable {
     private var queueProgress = 0
 
     /// - Parameters:
-    ///   - request: the request as it is sent.
-    ///   - head: its head in the form of HTTP/1.1, which is not sent.
+    ///   - request: the request for HTTP/2. Of one for another protocol, `Sec-WebSocket-Key` is not sent.
+    ///   - head: the prepared head, of which only the length of the body and the expectation are used.
     ///   - connection: the connection whose link is `link`.
     ///   - connectProtocol: the protocol that the stream is to carry; nil for a response of HTTP.
     ///   - limits: the limits of the response.

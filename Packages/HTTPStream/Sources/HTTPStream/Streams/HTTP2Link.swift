@@ -5,11 +5,11 @@ internal import StreamKit
 
 /// A connection of HTTP/2, which any number of messages share: an ``HTTP2ClientLink`` or an ``HTTP2ServerLink``.
 ///
-/// Theory of operation. The core knows the messages and the protocol; the link carries bytes between it and the connection, under one lock
-/// for the core. The link never calls the program under the lock: what has happened on a stream is kept with it, and the notices of the core
-/// are performed after the lock has been released. The loop reads for all streams, or a thread that waits for one of them (``ReadingRole``,
-/// which has a lock of its own), so that no stream depends on the reader of another one. Only the reader reads; beside a thread, the loop writes
-/// and acts on deadlines.
+/// Theory of operation. The core knows the messages and the protocol; the link carries bytes between it and the connection, under one lock for the
+/// core. The link never calls the program under the lock: what has happened on a stream is kept with it, and the notices of the core are performed
+/// after the lock has been released. The loop reads for all streams, or a thread that waits for one of them (``ReadingRole``, which has a lock of
+/// its own), so that no stream depends on the reader of another one. Only the reader waits for input. Input that has arrived is also read by a call
+/// that looks for data (``read(_:at:into:_:)``), and by the loop beside a thread, before a deadline and after a failed write.
 ///
 /// On the loop's thread, frames are written once for all changes of a turn, so that its messages leave in one write. Other threads write at once.
 class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
@@ -17,8 +17,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
 
     let pair: StreamPair
     let loop: EventLoop
-    private let state: Locked<HTTP2LinkState<Core>>
     private typealias State = HTTP2LinkState<Core>
+    private let state: Locked<State>
     /// The role of waiting for input. Its lock is held for an instant only, also inside that of the state, which a thread may hold for most of
     /// the time.
     private let role = Locked(ReadingRole())
@@ -71,10 +71,10 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         }
     }
 
-    /// Reads data of a message: what is kept, or else what the input holds, which is copied once then.
+    /// Reads data of a message. Data that the core keeps comes first; otherwise the input is read straight into the target, if the calling thread may.
     ///
-    /// The input is read until there is data, as far as the caller may. A thread that finds nothing, and waits, goes on once there is input, and
-    /// calls again: see ``ReadingRole/threadTakes(at:)``.
+    /// A thread that finds nothing, and waits, becomes the reader. It returns when there is input, and calls this again: see
+    /// ``ReadingRole/threadTakes(at:)``.
     ///
     /// - Parameters:
     ///   - message: the stream of the message; nil if it has none.
@@ -85,7 +85,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         _ readKept: (inout Core, inout MutableRawSpan) throws(Failure) -> HTTP2ReadOutcome
     ) throws(Failure) -> HTTP2ReadOutcome {
         var succession: ReadingRole.Succession?
-        // The caller may hold locks.
+        // Not here: the caller may hold locks, and a succession signals points.
         defer { if let succession { loop.execute { [self] in succeed(succession) } } }
         return try withState { (state) throws(Failure) in
             let kept = try readKept(&state.core, &target)
@@ -93,7 +93,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
                 return kept
             }
             let count = take(message, &state, into: &target)
-            // What has arrived behind the data counts, too: the caller may close the stream next.
+            // The events behind the data take effect now, since the caller may close the stream next.
             state.core.settle(now: .now)
             var isBlocked = false
             defer { if !isBlocked { succession = role.withLock { $0.callerGoesOn() } } }
@@ -113,8 +113,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         for _ in 0..<HTTP2Link.maximumPiecesBetweenOthers {
             let room = target.byteCount - count
             if room == 0 || state.isOutputFull { break }
-            // No more than there is room for, so that nothing of it is kept.
-            let hasMore = readPiece(&state, maximumCount: min(room, HTTP2Input.maximumPiece)) { stream, data in
+            // A piece is no larger than the room, so that no data of this message is kept.
+            let hasMore = readPiece(&state, maximumCount: min(room, HTTP2Input.maximumPieceSize)) { stream, data in
                 if stream != message { return 0 }
                 target.withUnsafeMutableBytes { target in
                     data.withUnsafeBytes { target[count...].copyBytes(from: $0) }
@@ -124,8 +124,8 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             }
             if !hasMore || loop.isCurrent && loop.isShareSpent { break }
         }
-        // A thread that waits at the socket would not notice what has been read of it.
-        if state.input.mayContinue, role.withLock({ $0.reader == .thread }) { inputPoint.signal(.readable) }
+        // The socket does not announce again what is already in the input: the thread that waits for it is signalled.
+        if state.input.mayHaveMore, role.withLock({ $0.reader == .thread }) { inputPoint.signal(.readable) }
         return count
     }
 
@@ -167,7 +167,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
             } while !state.input.isEmpty
         }
         // The thread that waits at the socket would not notice what a layer above it holds.
-        if state.input.mayContinue { inputPoint.signal(.readable) }
+        if state.input.mayHaveMore { inputPoint.signal(.readable) }
     }
 
     private func read(_ state: inout State, maximumPieces: Int = HTTP2Input.maximumPiecesPerTurn) {
@@ -182,7 +182,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     ///   - maximumCount: the maximum number of bytes.
     ///   - take: as for `HTTP2Core.receive(_:now:take:)`.
     private func readPiece(
-        _ state: inout State, maximumCount: Int = HTTP2Input.maximumPiece,
+        _ state: inout State, maximumCount: Int = HTTP2Input.maximumPieceSize,
         take: (StreamID, RawSpan) -> Int = { _, _ in 0 }
     ) -> Bool {
         if state.core.hasEnded { return false }
@@ -203,7 +203,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         let piece = state.input.takePiece(upTo: maximumCount)
         state.writeFailure?.remainingBytes -= piece.count
         HTTP2Link.pass(state.input.memory, piece, to: &state.core, take)
-        return state.input.mayContinue
+        return state.input.mayHaveMore
     }
 
     /// As `HTTP2Input.fill(from:)`. Returns nil also if the connection has failed.
@@ -246,7 +246,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     private func watch(_ state: inout State) {
         if !loopMayRead(state) {
             // The thread that reads looks for input.
-        } else if state.input.mayContinue {
+        } else if state.input.mayHaveMore {
             // Other work of the loop first. While the output is full, its edge leads to the next read.
             if !state.isOutputFull { scheduleWork(&state) }
         } else if isLoopReader, !inputPoint.isRegistered(.reader, self),
@@ -331,7 +331,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
         if !state.core.hasEnded {
             if loop.isCurrent {
                 watch(&state)
-            } else if state.hasOutput || state.input.mayContinue && loopMayRead(state) {
+            } else if state.hasOutput || state.input.mayHaveMore && loopMayRead(state) {
                 scheduleWork(&state)
             }
         }
@@ -409,8 +409,8 @@ extension HTTP2Link where Core: ~Copyable {
             case .elsewhere(let index, let wake): return stopReading(.elsewhere(index - 1, wake))
             case .here(.ready):
                 state.withLock { $0.input.noteMore() }
-                if let checksSoon = role.withLock({ $0.threadTakes(at: point) }) {
-                    if checksSoon { checkReaderSoon() }
+                if let succession = role.withLock({ $0.threadTakes(at: point) }) {
+                    succeed(succession)
                     return .here(.ready)
                 }
             case .here(.timedOut): break
@@ -457,8 +457,8 @@ extension HTTP2Link where Core: ~Copyable {
             let step = change(collecting: &consequences, isReaderWork: true) { state -> ThreadStep in
                 if state.core.hasEnded || state.isOutputFull { return .leaves }
                 _ = readPiece(&state)
-                if !state.input.mayContinue { return .waits }
-                let wasLong = state.input.wasLong
+                if !state.input.mayHaveMore { return .waits }
+                let wasLong = state.input.wasLastReadLong
                 return wasLong || !state.input.isEmpty ? .readsOn : .mindsOthers
             }
             consequences.perform(self)
@@ -481,12 +481,10 @@ extension HTTP2Link where Core: ~Copyable {
         switch succession {
         case .loop: loop.execute { [self] in work() }
         case .free(let point, let checksSoon):
-            if checksSoon { checkReaderSoon() }
+            if checksSoon { loop.executeDeferred { [self] in checkReader() } }
             point?.signal([.readable, .writable])
         }
     }
-
-    private func checkReaderSoon() { loop.executeDeferred { [self] in checkReader() } }
 
     /// Checks whether there is a reader. On the loop's thread.
     private func checkReader() {

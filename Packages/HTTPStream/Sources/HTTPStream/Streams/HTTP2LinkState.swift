@@ -23,7 +23,7 @@ struct HTTP2LinkState<Core: HTTP2Core & ~Copyable>: ~Copyable {
 
     struct WriteFailure {
         let error: StreamError
-        /// How many more bytes of the input are read: more than the buffer of a socket holds.
+        /// The number of further bytes of input that are read. Initially more than the buffer of a socket holds.
         var remainingBytes = 16 * 1024 * 1024
     }
 }

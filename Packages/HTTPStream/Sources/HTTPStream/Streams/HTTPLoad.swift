@@ -91,7 +91,7 @@ extension HTTPLoad {
     private mutating func advance() throws(StreamError) -> Interest? {
         switch state {
         case .deciding: return try decide(mayReuse: true)
-        case .redialling: return try decide(mayReuse: false)
+        case .redialing: return try decide(mayReuse: false)
         case .standingBy(let standby):
             switch standby.step {
             case .waits(let end): return clock.wait(for: .standby, before: end)
@@ -443,7 +443,7 @@ extension HTTPLoad {
         if settings.session?.needsIdleConnection == true { throw .connectionGone }
         log.emit(.sendsAgain(afterClose: repetition == .ifReused))
         release(connection, carrier, isReusable: false)
-        state = repetition == .ifReused ? .redialling : .deciding
+        state = repetition == .ifReused ? .redialing : .deciding
         switch repetition {
         case .none, .ifReused, .again, .elsewhere: break
         case .overHTTP1: settings.pool.noteHTTP1(connection.key)

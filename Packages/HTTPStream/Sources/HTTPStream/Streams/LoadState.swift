@@ -9,8 +9,8 @@ enum LoadState: Sendable {
     case unopened
     /// The route of the request is being decided, and a connection is looked for.
     case deciding
-    /// The same, but only for a new connection: an idle one has failed.
-    case redialling
+    /// As ``deciding``, but connections are not reused: the server may have closed a reused one while it was idle.
+    case redialing
     /// The load waits until it can decide about a connection again.
     indirect case standingBy(Standby)
     /// The connection is being opened. The request is written only afterwards, because the connection determines how.
@@ -36,7 +36,7 @@ enum LoadState: Sendable {
     /// Whether the request is being or has been sent.
     var isRequestUnderway: Bool {
         switch self {
-        case .unopened, .deciding, .redialling, .standingBy, .opening: false
+        case .unopened, .deciding, .redialing, .standingBy, .opening: false
         case .exchanging(let carrier): !carrier.isSending || carrier.bytesSent > 0
         case .receiving, .discarding, .switched, .refused, .finished, .abandoned: true
         }
@@ -45,7 +45,7 @@ enum LoadState: Sendable {
     /// Whether the head of the final response has arrived.
     var isAtBody: Bool {
         switch self {
-        case .unopened, .deciding, .redialling, .standingBy, .opening, .exchanging, .discarding: false
+        case .unopened, .deciding, .redialing, .standingBy, .opening, .exchanging, .discarding: false
         case .receiving, .switched, .refused, .finished, .abandoned: true
         }
     }
@@ -54,7 +54,7 @@ enum LoadState: Sendable {
     var hasDeliveredBody: Bool {
         switch self {
         case .finished, .refused: true
-        case .unopened, .deciding, .redialling, .standingBy, .opening, .exchanging, .receiving, .discarding, .switched,
+        case .unopened, .deciding, .redialing, .standingBy, .opening, .exchanging, .receiving, .discarding, .switched,
             .abandoned:
             false
         }
@@ -63,7 +63,7 @@ enum LoadState: Sendable {
     /// The carrier of the current request, or of the last one.
     var carrier: (any HTTPCarrier)? {
         switch self {
-        case .unopened, .deciding, .redialling, .standingBy, .opening, .refused: nil
+        case .unopened, .deciding, .redialing, .standingBy, .opening, .refused: nil
         case .exchanging(let carrier), .receiving(let carrier), .switched(let carrier), .finished(let carrier): carrier
         case .discarding(let discard): discard.carrier
         case .abandoned(let carrier): carrier
@@ -87,7 +87,7 @@ enum LoadState: Sendable {
         case .discarding(let discard): discard.carrier.waitPoint
         case .abandoned(let carrier): carrier?.waitPoint
         case .standingBy(let standby): standby.point
-        case .unopened, .deciding, .redialling, .refused: nil
+        case .unopened, .deciding, .redialing, .refused: nil
         }
     }
 
@@ -114,7 +114,7 @@ enum LoadState: Sendable {
         switch self {
         case .discarding: return nil
         case .refused(let response): return response  // it comes from the proxy
-        case .unopened, .deciding, .redialling, .standingBy, .opening, .exchanging, .receiving, .switched, .finished,
+        case .unopened, .deciding, .redialing, .standingBy, .opening, .exchanging, .receiving, .switched, .finished,
             .abandoned:
             var response = carrier?.response
             response?.setURL(of: request)
@@ -129,7 +129,7 @@ enum LoadState: Sendable {
     ///   - awaitsScript: whether a proxy script has been started for the URL.
     func activity(_ need: Need?, awaitsScript: Bool) -> String {
         switch self {
-        case .unopened, .deciding, .redialling, .standingBy:
+        case .unopened, .deciding, .redialing, .standingBy:
             awaitsScript ? "waiting for the proxy script" : "connecting"
         case .opening(let connection):
             switch connection.pair.report.steps.last(where: { $0.outcome == .underway })?.kind {
@@ -161,7 +161,7 @@ enum LoadState: Sendable {
     /// The length of the body as read, if the head declares it; nil otherwise.
     var bodyLength: Int64? {
         switch self {
-        case .unopened, .deciding, .redialling, .standingBy, .opening, .exchanging, .discarding: nil
+        case .unopened, .deciding, .redialing, .standingBy, .opening, .exchanging, .discarding: nil
         case .refused: 0
         case .receiving, .switched, .finished, .abandoned: carrier?.response == nil ? nil : carrier?.bodyLength
         }

@@ -6,8 +6,9 @@ internal import EventLoops
 /// request can go on, it gives the role up: to the loop if only tasks or callbacks wait. Otherwise the role is free, and a thread that waits is
 /// woken to take it. A few milliseconds later, the loop checks whether a thread reads, and takes the role if not.
 ///
-/// A thread that waits for data of a body takes it from the input itself once there is some, so that it is copied once. The role is free meanwhile,
-/// and no other thread is woken to take it before that thread has found its data.
+/// A call that looks for data of a body reads the input itself where its thread may (``mayTake(onLoop:)``), so that the data is copied only once. A
+/// thread whose call has found none (``foundNothing(at:)``) waits as the reader. When input arrives, it gives the role up without waking another
+/// thread (``threadTakes(at:)``), and calls again. Another waiter gets the role after that call (``callerGoesOn()``).
 ///
 ///     reader | a thread waits             | a task waits      | the reading thread goes on, or leaves    | the loop checks
 ///     loop   | a task waits: waits;       | is noted          |                                          | -
@@ -15,6 +16,8 @@ internal import EventLoops
 ///     thread | waits                      | is noted          | only tasks wait, or it leaves: loop;     | -
 ///            |                            |                   | else free, the first thread that waits   |
 ///            |                            |                   | is woken, and the loop checks soon       |
+///            |                            |                   | it takes its data itself: free, and the  |
+///            |                            |                   | loop checks soon                         |
 ///     free   | takes the role             | is noted; loop    |                                          | loop; if a thread has read
 ///            |                            |                   |                                          | since, it checks again
 struct ReadingRole: Sendable {
@@ -30,7 +33,7 @@ struct ReadingRole: Sendable {
         case waits
     }
 
-    /// What follows once a thread that has read goes on.
+    /// What follows once a thread that has read, or a call that has taken data, goes on.
     enum Succession: Sendable {
         /// The loop reads, and must be called.
         case loop
@@ -54,7 +57,7 @@ struct ReadingRole: Sendable {
     private(set) var threads: [WaitPoint] = []
     /// The points at which a task or a callback has begun to wait, and that have not been signalled since.
     private(set) var tasks: Set<ObjectIdentifier> = []
-    /// The points of the messages whose readers have found no data, and take it from the input themselves, see `HTTP2Link.read`.
+    /// The points of the messages whose last read has found no data. Their threads take it from the input, see `HTTP2Link.read`.
     private(set) var takers: [WaitPoint] = []
 
     mutating func threadWaits(at point: WaitPoint) -> ThreadWait {
@@ -84,7 +87,7 @@ struct ReadingRole: Sendable {
     mutating func taskWaits(at point: WaitPoint) -> Bool {
         tasks.insert(ObjectIdentifier(point))
         guard case .free = reader else { return false }
-        reader = .loop
+        (reader, isWaking) = (.loop, false)
         return true
     }
 
@@ -112,17 +115,18 @@ struct ReadingRole: Sendable {
     mutating func callerGoesOn() -> Succession? {
         guard case .free = reader else { return nil }
         if case .expected = check { check = .expected(hasThreadRead: true) }
-        // One thread is enough.
+        // A woken thread is on its way to the role: no second one is woken.
         return isWaking || threads.isEmpty && tasks.isEmpty ? nil : readerGoesOn()
     }
 
-    /// There is input for the thread that reads. Returns nil if it has to read for all; otherwise it goes on, and takes its data from the input.
-    /// Then, the loop must check soon if the result is true.
-    mutating func threadTakes(at point: WaitPoint) -> Bool? {
+    /// There is input for the thread that reads. If it takes its data from the input itself, the role becomes free, and no thread is woken.
+    ///
+    /// - Returns: what follows; nil if the thread has to read for all.
+    mutating func threadTakes(at point: WaitPoint) -> Succession? {
         guard let index = takers.firstIndex(where: { $0 === point }) else { return nil }
         takers.remove(at: index)
         reader = .free
-        return expectCheck()
+        return .free(wakes: nil, checksSoon: expectCheck())
     }
 
     /// The thread that reads goes on.

@@ -29,7 +29,7 @@ struct RequestPreparation {
     var upgrade: String?
     /// Whether an empty `User-Agent` of the caller's is sent.
     var keepsEmptyUserAgent = false
-    /// Whether HTTP/2 carries the request, whose connection has no fields of its own.
+    /// Whether the head is for HTTP/2, which has no connection-specific fields (RFC 9113 §8.2.2).
     var isForHTTP2 = false
 
     /// Whether the request offers to switch to another protocol. Comparing ``upgrade`` with nil would copy it.
@@ -166,12 +166,13 @@ struct RequestPreparation {
             default: break
             }
         }
-        if isForHTTP2 {
-            // The end of the stream is that of the body, and SETTINGS and GOAWAY tell the rest.
-        } else if offersSwitch {
-            lines.write("Connection: Upgrade\r\n")
-        } else {
-            lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
+        // In HTTP/2, the end of the stream ends the body, and GOAWAY announces the end of the connection.
+        if !isForHTTP2 {
+            if offersSwitch {
+                lines.write("Connection: Upgrade\r\n")
+            } else {
+                lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
+            }
         }
         if acceptsCodings { ContentCoding.acceptField.withUnsafeBytes { lines.write($0) } }
         lines.write("\r\n")
@@ -206,7 +207,7 @@ struct RequestPreparation {
 
     /// The request of a head that was prepared for HTTP/2: its `Host` becomes `:authority`.
     ///
-    /// - Parameter mayHaveConnectionFields: whether the head may have the caller's fields of a connection, which are removed.
+    /// - Parameter mayHaveConnectionFields: whether the caller has set fields. Connection-specific ones among them are removed.
     /// - Throws: for a head that cannot be sent, such as one with a field that HTTP/1.1 would send in obsolete form.
     static func requestForHTTP2(of head: [UInt8], mayHaveConnectionFields: Bool) throws(StreamError) -> HTTPRequest {
         guard var request = parsed(head) else { throw .badURL("its head is malformed.") }

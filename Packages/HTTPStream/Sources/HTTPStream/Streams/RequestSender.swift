@@ -50,6 +50,7 @@ struct RequestSender: ~Copyable, Sendable {
     private enum State: Sendable {
         /// The request has no body.
         case head
+        /// As ``bodyEnded``, for a request without a body.
         case headEnded
         case body(BodySender)
         /// Nothing is left to send, or sending was stopped. The upload still tells what was sent.

@@ -52,7 +52,7 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
-    @Test("downloads on threads and in tasks share one connection, whichever of them reads it")
+    @Test("downloads on threads and in tasks share one connection, and each receives its own body")
     func downloads() async throws {
         let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 5) }
         let server = HTTP2Peer(isRecorded: false) { (machine, event, _) in
@@ -62,7 +62,7 @@ import Testing
         }
         let right = try await withThrowingTaskGroup(of: Bool.self) { group in
             for index in 0..<24 {
-                // Sizes of the memory of one read, from a part of a frame to several of them.
+                // The size of the caller's buffer, from a part of a frame to several frames.
                 let size = 500 * (1 + index * index / 4)
                 group.addTask {
                     let stream = try server.stream(.get, "/")

@@ -52,11 +52,13 @@ import Testing
         #expect(!role.mayTake(onLoop: false))
         _ = role.threadWaits(at: point)
         _ = role.threadWaits(at: other)
-        let readsForAll = role.threadTakes(at: point)
-        #expect(readsForAll == nil && role.reader == .thread)
+        if case .some = role.threadTakes(at: point) { fail("it has found data") }
+        #expect(role.reader == .thread)
         role.foundNothing(at: point)
-        let checksSoon = role.threadTakes(at: point)
-        #expect(checksSoon == true && role.reader == .free && role.threads.count == 1)
+        guard case .free(wakes: nil, checksSoon: true) = role.threadTakes(at: point) else {
+            return fail("it reads for all")
+        }
+        #expect(role.reader == .free && role.threads.count == 1)
         #expect(role.mayTake(onLoop: false) && role.check == .expected(hasThreadRead: false))
         guard case .free(wakes: let woken?, checksSoon: false) = role.callerGoesOn() else {
             return fail("no thread reads")
@@ -203,8 +205,8 @@ import Testing
 
         /// The thread that reads goes on to take its data itself.
         private mutating func take(_ index: Int) {
-            guard let checksSoon = role.threadTakes(at: points[index]) else { return }
-            if checksSoon { loopChecks = true }
+            guard let succession = role.threadTakes(at: points[index]) else { return }
+            succeed(succession)
             doing[index] = .takes
         }
 
@@ -329,7 +331,7 @@ import Testing
             link.fire()
             await withCheckedContinuation { continuation in EventLoop.shared.execute { continuation.resume() } }
         }
-        // Before the deadline of the server's SETTINGS, at which the loop reads: a busy machine may take that long.
+        // Before a deadline, after 30 seconds, at which the loop reads: a busy machine may take that long.
         #expect(transport.readsOfLoop.withLock { $0 } == reads || Moment.now > start + .seconds(15))
         server.close()
         await #expect(throws: StreamError.self) { try await reading.value }
@@ -364,7 +366,7 @@ import Testing
         var head = try HTTPRequest(method: .get, target: RequestTarget("/"))
         try head.fields.set("www.example.org", for: .host)
         let request = HTTP2Request(head, scheme: "http")
-        // All reads are in one body of the loop, which cannot read on its own meanwhile.
+        // All reads are in one work item of the loop, so that the loop does not read between them.
         let (received, reads, kept, trailers) = try await withCheckedThrowingContinuation { continuation in
             loop.execute {
                 continuation.resume(

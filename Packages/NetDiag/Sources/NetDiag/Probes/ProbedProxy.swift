@@ -3,7 +3,7 @@ internal import Glibc
 
 /// An HTTP proxy at one address, asked for a tunnel without credentials.
 struct ProbedProxy: StreamProxy {
-    let kind = "HTTP"
+    var kind: String { tls == nil ? "HTTP" : "HTTPS" }
     let host: String
     let port: UInt16
     let tls: TLSConfiguration?
@@ -30,12 +30,12 @@ struct ProbedProxy: StreamProxy {
     }
 }
 
-/// The refusal of a proxy: the underlying error of the stream's error.
+/// The status with which a proxy refused a tunnel. It is the underlying error of the stream's error.
 struct ProbedRefusal: Error {
     let status: Int
 }
 
-/// Drives the ``ConnectExchange`` with a ``ProbedProxy``.
+/// The conversation with a ``ProbedProxy``: one request, and a ``ConnectExchange`` for its response.
 private struct ProbedTunnel: TunnelMachine {
     private var request: [UInt8]
     private var exchange = ConnectExchange(maximumBodyLength: 0)

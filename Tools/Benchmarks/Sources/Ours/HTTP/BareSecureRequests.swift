@@ -18,7 +18,7 @@ let bareSecureRequests = Row("bare-secure-requests") { arguments in
     measure_end(Double(count), Double(bytes))
 }
 
-/// The floor of 12e in Swift, in the same way: each byte is copied once, from the input to the caller's memory.
+/// The floor of 12e in Swift, over the same layers as ``bareSecureRequests``. Each byte is copied once, from the input to the caller's memory.
 let bareSecureRead = Row("bare-secure-read") { arguments in
     let (head, pair) = try connect(arguments)
     var machine = HTTP2ClientMachine(now: .zero)
