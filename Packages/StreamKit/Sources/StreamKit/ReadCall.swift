@@ -27,14 +27,13 @@ struct ReadCall {
         let call = ReadCall(blockingAt: connection)
         try connection.enter(.reader)
         return try HalfCall.block(.reader) { (wake, deadline) throws(StreamError) in
-            // Not nil, which would enter the half again.
-            try call.step(connection, after: wake ?? .ready, until: deadline, into: &buffer)
+            try call.step(connection, after: wake, until: deadline, into: &buffer)
         }
     }
 
     /// Begins the read of a task, and enters the half unless the buffer is empty. Returns the first step if it makes no attempt to read; nil
     /// otherwise.
-    private func begin(_ connection: Connection, for byteCount: Int) throws(StreamError) -> CallStep? {
+    func begin(_ connection: Connection, for byteCount: Int) throws(StreamError) -> CallStep? {
         if byteCount == 0 { return .done(0) }
         try connection.enter(.reader)
         if ReadCall.isFutile(connection.point) { return wait(connection, for: .readable, until: nil) }
@@ -44,12 +43,11 @@ struct ReadCall {
         return nil
     }
 
-    /// Takes a step: the first one of a task, which enters the half, or one after a wait. Leaves the half unless the call must wait.
+    /// Takes a step; the call is inside. Leaves the half unless the call must wait.
     @inline(__always)
     func step(
         _ connection: Connection, after wake: Wake?, until deadline: Moment?, into buffer: inout MutableRawSpan
     ) throws(StreamError) -> CallStep {
-        if wake == nil, let step = try begin(connection, for: buffer.byteCount) { return step }
         do throws(StreamError) {
             if let wake, wake != .ready { try connection.resume(wake, .reader) }
             let count: Int

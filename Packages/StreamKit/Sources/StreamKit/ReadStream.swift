@@ -206,7 +206,9 @@ extension ReadStream {
     private func takeStep(
         after wake: Wake?, until deadline: Moment?, into buffer: inout MutableRawSpan
     ) throws(StreamError) -> CallStep {
-        try ReadCall().step(connection, after: wake, until: deadline, into: &buffer)
+        let call = ReadCall()
+        if wake == nil, let step = try call.begin(connection, for: buffer.byteCount) { return step }
+        return try call.step(connection, after: wake, until: deadline, into: &buffer)
     }
 
     @usableFromInline
@@ -216,7 +218,9 @@ extension ReadStream {
     {
         var span = buffer.mutableSpan
         var bytes = span.mutableBytes
-        return try ReadCall().step(connection, after: wake, until: deadline, into: &bytes)
+        let call = ReadCall()
+        if wake == nil, let step = try call.begin(connection, for: bytes.byteCount) { return step }
+        return try call.step(connection, after: wake, until: deadline, into: &bytes)
     }
 
     /// Reads 1…n bytes into the caller's memory. Returns 0 only at the end.
