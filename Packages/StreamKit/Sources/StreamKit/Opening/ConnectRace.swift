@@ -5,7 +5,7 @@ internal import HostResolver
 /// Connects to several addresses in parallel, as ``HappyEyeballsMachine`` decides. The first attempt to succeed wins;
 /// the others are closed.
 ///
-/// A value that never waits, as all of opening. Only the results of a lookup come from outside, as ``LookupAnswers``.
+/// A value that never waits, as all of opening. Only the results of a lookup come from outside, in a mailbox.
 struct ConnectRace: Sendable {
     enum Step: Sendable {
         /// The winner's descriptor, in non-blocking mode.
@@ -14,7 +14,7 @@ struct ConnectRace: Sendable {
     }
 
     private struct Lookup {
-        var answers: LookupAnswers
+        var answers: Mailbox<AddressEvent>
         var token: LookupToken
         var step: Int
         var found = 0
@@ -90,20 +90,21 @@ struct ConnectRace: Sendable {
             } catch {
                 throw StreamError(error, name: name)
             }
-            let answers = LookupAnswers(loop: loop)
+            let answers = Mailbox<AddressEvent>(limit: .max, loop: loop)
             let request = AddressRequest(hostName, until: plan.deadline?.instant, delivery: .asTheyCome)
-            lookup = Lookup(answers: answers, token: answers.start(request, plan.resolver), step: step)
+            let token = plan.resolver.start(request) { answers.put($0) }
+            lookup = Lookup(answers: answers, token: token, step: step)
         }
     }
 
     private mutating func receiveAnswers(_ connection: Connection) {
-        for answer in lookup?.answers.take() ?? [] {
+        for answer in lookup?.answers.takeAll() ?? [] {
             switch answer {
             case .batch(let batch):
                 lookup?.found += batch.addresses.count
                 let port = plan.endpoint.port ?? 0
                 machine.receive(batch.addresses.map { .ip($0, port: port) }, families: batch.families, now: .now)
-            case .ended(let error):
+            case .finished(let error):
                 machine.lookupEnded()
                 guard let ended = lookup.take() else { continue }
                 let failure = error.map { StreamError($0, name: plan.endpoint.name ?? "") }
@@ -183,42 +184,5 @@ extension StreamError {
         self.init(
             domain: StreamErrorDomain(rawValue: error.domain.rawValue), code: error.number,
             sentence: .nameNotResolved(name, reason), underlying: error)
-    }
-}
-
-/// The answers of a lookup, which may come on any thread, for the connection that waits for them.
-final class LookupAnswers: Sendable {
-    enum Answer: Sendable {
-        case batch(AddressBatch)
-        case ended(ResolverError?)
-    }
-
-    /// Signalled as readable for each answer.
-    let point: WaitPoint
-    private let answers = Locked<[Answer]>([])
-
-    init(loop: EventLoop) {
-        point = WaitPoint(loop: loop)
-    }
-
-    /// Starts the lookup.
-    func start(_ request: AddressRequest, _ resolver: any Resolver) -> LookupToken {
-        resolver.start(request) { [self] event in
-            answers.withLock {
-                switch event {
-                case .batch(let batch): $0.append(.batch(batch))
-                case .finished(let error): $0.append(.ended(error))
-                }
-            }
-            point.signal(.readable)
-        }
-    }
-
-    /// Removes and returns the answers that have come since the last call.
-    func take() -> [Answer] {
-        answers.withLock { answers in
-            defer { answers = [] }
-            return answers
-        }
     }
 }

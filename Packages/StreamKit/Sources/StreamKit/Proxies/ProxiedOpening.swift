@@ -24,7 +24,7 @@ struct ProxiedOpening: OpeningWork {
 
     private struct Lookup {
         let name: String
-        let answers: LookupAnswers
+        let answers: Mailbox<AddressEvent>
         let token: LookupToken
         /// The index of the step in the report.
         let step: Int
@@ -313,8 +313,8 @@ struct ProxiedOpening: OpeningWork {
         let step = connection.beginStep(.lookup(name))
         do throws(ResolverError) {
             let request = AddressRequest(try HostName(name), families: families, until: limit?.instant)
-            let answers = LookupAnswers(loop: connection.point.loop)
-            let token = answers.start(request, resolver)
+            let answers = Mailbox<AddressEvent>(limit: .max, loop: connection.point.loop)
+            let token = resolver.start(request) { answers.put($0) }
             phase = .lookingUp(Lookup(name: name, answers: answers, token: token, step: step))
         } catch {
             lookupFailed(StreamError(error, name: name), step, connection)
@@ -323,16 +323,16 @@ struct ProxiedOpening: OpeningWork {
 
     private mutating func finishLookup(_ lookup: Lookup, _ connection: Connection) throws(StreamError) -> OpeningStep? {
         var lookup = lookup
-        for answer in lookup.answers.take() {
+        for answer in lookup.answers.takeAll() {
             switch answer {
             case .batch(let batch): lookup.found += batch.addresses
-            case .ended(nil):
+            case .finished(nil):
                 let count = lookup.found.count
                 connection.endStep(lookup.step, .succeeded(count == 1 ? "1 address" : "\(count) addresses"))
                 machine.found(lookup.found)
                 phase = .deciding
                 return nil
-            case .ended(let error?):
+            case .finished(let error?):
                 let failure = StreamError(error, name: lookup.name)
                 lookupFailed(failure, hasNoData: error.code == .noData, lookup.step, connection)
                 return nil
