@@ -1,3 +1,39 @@
+/// The elements of a broadcast, from the creation of the sequence on. It never fails; an iterator ends with the broadcast, or if its task is
+/// cancelled.
+public struct BroadcastSequence<Element: Sendable, Owner: Sendable>: AsyncSequence, Sendable {
+    /// The sequence never fails.
+    public typealias Failure = Never
+
+    private let readers: BroadcastReaders<Element>
+    /// Kept alive for as long as the sequence is in use.
+    private let owner: Owner
+
+    /// Subscribes to the broadcast of an owner.
+    @_spi(Packages) public init(_ broadcast: Broadcast<Element>, of owner: Owner) {
+        readers = BroadcastReaders(broadcast)
+        self.owner = owner
+    }
+
+    /// Makes an iterator. It returns the elements since the sequence was created; beside another iterator, those from now on.
+    public func makeAsyncIterator() -> Iterator { Iterator(reader: readers.make(), owner: owner) }
+
+    /// Returns the elements one by one.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let reader: BroadcastReaders<Element>.Reader
+        fileprivate let owner: Owner
+
+        /// Waits for the next element; nil at the end, or if the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+            try? await reader.mailbox.next()
+        }
+
+        /// Waits for the next element; nil at the end, or if the task is cancelled.
+        public mutating func next() async -> Element? {
+            try? await reader.mailbox.next()
+        }
+    }
+}
+
 /// The readers of one sequence of a broadcast's elements, each of which gets every element.
 ///
 /// ```swift

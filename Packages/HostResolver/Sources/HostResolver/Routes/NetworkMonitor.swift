@@ -1,4 +1,4 @@
-@_spi(Packages) internal import EventLoops
+@_spi(Packages) public import EventLoops
 
 /// A monitor of this machine's network, which reports changes of interfaces, addresses and routes.
 ///
@@ -58,7 +58,7 @@ public final class NetworkMonitor: Sendable {
 
     /// Returns the changes from now on. A slow reader gets several changes combined into one.
     public func changes() -> NetworkChanges {
-        NetworkChanges(readers: BroadcastReaders(broadcast), monitor: self)
+        NetworkChanges(broadcast, of: self)
     }
 
     /// Returns the reachability of a host with the given addresses: the current value, and each new one.
@@ -85,35 +85,6 @@ public final class NetworkMonitor: Sendable {
 
 /// The changes of this machine's network, from ``NetworkMonitor/changes()``.
 ///
-/// The sequence ends when its monitor is closed or the task is cancelled.
-public struct NetworkChanges: AsyncSequence, Sendable {
-    /// The parts of the network that have changed.
-    public typealias Element = NetworkChange
-    /// The sequence never fails.
-    public typealias Failure = Never
-
-    fileprivate let readers: BroadcastReaders<NetworkChange>
-    /// The monitor, kept alive as long as the sequence.
-    fileprivate let monitor: NetworkMonitor
-
-    /// Creates an iterator. It returns the changes since ``NetworkMonitor/changes()`` was called; beside another iterator, those from now on.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(reader: readers.make(), monitor: monitor)
-    }
-
-    /// An iterator over the changes.
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let reader: BroadcastReaders<NetworkChange>.Reader
-        fileprivate let monitor: NetworkMonitor
-
-        /// Returns the next change; nil at the end, or if the task is cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkChange? {
-            try? await reader.mailbox.next()
-        }
-
-        /// Returns the next change; nil at the end, or if the task is cancelled.
-        public mutating func next() async -> NetworkChange? {
-            try? await reader.mailbox.next()
-        }
-    }
-}
+/// The elements are the parts of the network that have changed. The sequence keeps its monitor alive, and ends when that is closed or the
+/// task is cancelled.
+public typealias NetworkChanges = BroadcastSequence<NetworkChange, NetworkMonitor>

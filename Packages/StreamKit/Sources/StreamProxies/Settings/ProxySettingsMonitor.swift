@@ -87,7 +87,7 @@ public final class ProxySettingsMonitor: Sendable {
     /// Returns the changes from now on: the content of the file after each. A slow reader gets only the newest. Ends
     /// with the monitor.
     public func changes() -> ProxySettingsChanges {
-        ProxySettingsChanges(readers: BroadcastReaders(core.changes), monitor: self)
+        ProxySettingsChanges(core.changes, of: self)
     }
 
     /// Calls `handler` on `target` at each change, until the subscription is cancelled or released. Replaces
@@ -110,35 +110,8 @@ public final class ProxySettingsMonitor: Sendable {
     }
 }
 
-/// The changes of settings in a file, from ``ProxySettingsMonitor/changes()``. Ends with its monitor or with the task.
-public struct ProxySettingsChanges: AsyncSequence, Sendable {
-    /// The content of the file after a change: settings, nil without a file, or the error of reading it.
-    public typealias Element = Result<ProxySettings?, StreamError>
-    /// The sequence never fails; a file that cannot be read is an element.
-    public typealias Failure = Never
-
-    fileprivate let readers: BroadcastReaders<Element>
-    /// Kept alive for as long as the sequence is in use.
-    fileprivate let monitor: ProxySettingsMonitor
-
-    /// Makes an iterator. Changes since ``ProxySettingsMonitor/changes()`` are not lost; beside another iterator, those from now on.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(reader: readers.make(), monitor: monitor)
-    }
-
-    /// Returns the changes one by one.
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let reader: BroadcastReaders<ProxySettingsChanges.Element>.Reader
-        fileprivate let monitor: ProxySettingsMonitor
-
-        /// Waits for the next change; nil at the end, or if the task is cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            try? await reader.mailbox.next()
-        }
-
-        /// Waits for the next change; nil at the end, or if the task is cancelled.
-        public mutating func next() async -> Element? {
-            try? await reader.mailbox.next()
-        }
-    }
-}
+/// The changes of settings in a file, from ``ProxySettingsMonitor/changes()``.
+///
+/// An element is the content of the file after a change: settings, nil without a file, or the error of reading it. The sequence keeps its
+/// monitor alive, and ends with it or with the task.
+public typealias ProxySettingsChanges = BroadcastSequence<Result<ProxySettings?, StreamError>, ProxySettingsMonitor>
