@@ -45,16 +45,7 @@ struct Mounts {
 
     /// The text of the list; empty without one. The kernel makes it up, so that no disk is waited for.
     private static func text() -> String {
-        let descriptor = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 16 * 1024)
-        while true {
-            let count = SystemCall.retrying { read(descriptor, &piece, piece.count) }
-            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
-            bytes += piece[..<count]
-        }
+        String(decoding: (try? SystemCall.contents(of: "/proc/self/mountinfo")) ?? [], as: UTF8.self)
     }
 
     /// Reads a list. A line that is not understood is skipped.

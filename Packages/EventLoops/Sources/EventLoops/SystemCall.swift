@@ -72,4 +72,54 @@ public enum SystemCall {
         }
         return nil
     }
+
+    /// A call of the system that has failed.
+    @_spi(Packages) public struct Failure: Error, Hashable, Sendable {
+        /// The `errno`.
+        public let number: CInt
+    }
+
+    /// Calls until there are as many bytes as wanted, or no more. They are in one allocation, and are overwritten if a call fails: they may
+    /// be secret.
+    ///
+    /// - Parameters:
+    ///   - limit: the number of bytes that are wanted.
+    ///   - call: a call such as `read(2)` into the rest of the memory: it returns the number of bytes, 0 at the end, or a negative number, and
+    ///     then sets `errno`.
+    @_spi(Packages) public static func reading(
+        upTo limit: Int, _ call: (_ rest: UnsafeMutableRawBufferPointer) -> Int
+    ) throws(Failure) -> [UInt8] {
+        var failure: CInt?
+        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            let memory = UnsafeMutableRawBufferPointer(buffer)
+            while count < memory.count {
+                let result = retrying { call(UnsafeMutableRawBufferPointer(rebasing: memory[count...])) }
+                if result < 0 {
+                    failure = errno
+                    if let start = memory.baseAddress { explicit_bzero(start, count) }
+                    count = 0
+                }
+                if result <= 0 { return }
+                count += result
+            }
+        }
+        if let failure { throw Failure(number: failure) }
+        return bytes
+    }
+
+    /// The first `limit` bytes of a file, of which the size need not be known, as with those of proc(5). Does not wait for the other end of
+    /// a FIFO.
+    @_spi(Packages) public static func contents(of path: String, limit: Int = .max) throws(Failure) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw Failure(number: errno) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        while bytes.count < limit {
+            let wanted = min(64 * 1024, limit - bytes.count)
+            let piece = try reading(upTo: wanted) { read(descriptor, $0.baseAddress, $0.count) }
+            bytes += piece
+            if piece.count < wanted { break }
+        }
+        return bytes
+    }
 }

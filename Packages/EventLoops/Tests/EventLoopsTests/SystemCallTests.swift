@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import EventLoops
+@_spi(Packages) @testable import EventLoops
 
 extension EventLoopsTests {
     @Suite struct SystemCallTests {
@@ -54,6 +54,44 @@ extension EventLoopsTests {
                 return 0
             }
             #expect(failure == ENOSPC && calls == 1)
+        }
+
+        @Test func piecesAreReadUntilThereAreEnough() throws {
+            var calls = 0
+            let bytes = try SystemCall.reading(upTo: 5) { rest in
+                calls += 1
+                if calls == 2 {
+                    errno = EINTR
+                    return -1
+                }
+                let count = min(2, rest.count)
+                for index in 0..<count { rest[index] = UInt8(calls) }
+                return count
+            }
+            #expect(bytes == [1, 1, 3, 3, 4])
+        }
+
+        @Test func readingEndsWithTheFileOrAFailure() throws {
+            var results = [3, 0]
+            #expect(try SystemCall.reading(upTo: 5) { _ in results.removeFirst() }.count == 3)
+            results = [3, -1]
+            #expect(throws: SystemCall.Failure(number: EIO)) {
+                try SystemCall.reading(upTo: 5) { _ in
+                    errno = EIO
+                    return results.removeFirst()
+                }
+            }
+        }
+
+        /// The size of a file of the kernel is 0.
+        @Test func theBeginningOfAFileIsRead() throws {
+            let folder = try TemporaryFolder()
+            let long = String(repeating: "0123456789", count: 20_000)
+            let path = try folder.file("f", long)
+            #expect(try SystemCall.contents(of: path) == Array(long.utf8))
+            #expect(try SystemCall.contents(of: path, limit: 100_003) == Array(long.utf8.prefix(100_003)))
+            #expect(try !SystemCall.contents(of: "/proc/self/status").isEmpty)
+            #expect(throws: SystemCall.Failure(number: ENOENT)) { try SystemCall.contents(of: path + "-missing") }
         }
 
         /// The kernel tells the bytes of a file that was just written, or that it cannot tell.

@@ -29,23 +29,17 @@ enum PrivateFile {
         guard status.st_size <= limit else {
             throw HTTPAuthError(.storeUnavailable, detail: "\(path) is larger than \(limit) bytes")
         }
-        // One allocation: growing would leave copies of secrets in freed memory.
-        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-        var count = 0
-        while count < bytes.count {
-            let moved = bytes.withUnsafeMutableBytes { bytes in
-                SystemCall.retrying {
-                    pread(descriptor, bytes.baseAddress! + count, bytes.count - count, off_t(count))
-                }
+        var bytes: [UInt8]
+        do throws(SystemCall.Failure) {
+            bytes = try SystemCall.reading(upTo: Int(status.st_size)) {
+                Glibc.read(descriptor, $0.baseAddress, $0.count)
             }
-            guard moved > 0 else {
-                let number = errno
-                bytes.wipe()
-                throw moved < 0
-                    ? failure(path, number)
-                    : HTTPAuthError(.storeUnavailable, detail: "\(path) became shorter while it was read")
-            }
-            count += moved
+        } catch {
+            throw failure(path, error.number)
+        }
+        guard bytes.count == Int(status.st_size) else {
+            bytes.wipe()
+            throw HTTPAuthError(.storeUnavailable, detail: "\(path) became shorter while it was read")
         }
         return bytes
     }

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// Reads small regular files, from any path.
@@ -23,17 +23,13 @@ package enum RegularFile {
         try check(status, path, limit)
         // Kernel files report no size. One byte more than the limit shows that the file is too large.
         let capacity = status.st_size > 0 ? Int(status.st_size) : limit + 1
-        var failure: CInt = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-            while count < buffer.count, let start = buffer.baseAddress {
-                let got = SystemCall.retrying { Glibc.read(descriptor, start + count, buffer.count - count) }
-                if got < 0 { failure = errno }
-                if got <= 0 { break }
-                count += got
-            }
+        let bytes: [UInt8]
+        do throws(SystemCall.Failure) {
+            bytes = try SystemCall.reading(upTo: capacity) { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+        } catch {
+            throw StreamError.fileNotOpened(path, error.number)
         }
-        if failure == 0, bytes.count > limit { failure = EFBIG }
-        guard failure == 0 else { throw StreamError.fileNotOpened(path, failure) }
+        guard bytes.count <= limit else { throw StreamError.fileNotOpened(path, EFBIG) }
         return bytes
     }
 

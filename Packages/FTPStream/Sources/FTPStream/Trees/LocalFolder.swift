@@ -212,14 +212,11 @@ final class LocalSource: Sendable {
 
     /// The next bytes, at most `limit`; none at the end.
     func read(upTo limit: Int) throws(StreamError) -> [UInt8] {
-        var number: CInt = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
-            let count = SystemCall.retrying { Glibc.read(file.number, buffer.baseAddress, limit) }
-            if count < 0 { number = errno }
-            initialized = max(0, count)
+        do throws(SystemCall.Failure) {
+            return try SystemCall.reading(upTo: limit) { Glibc.read(file.number, $0.baseAddress, $0.count) }
+        } catch {
+            throw .unread(path, error.number)
         }
-        if number != 0 { throw .unread(path, number) }
-        return bytes
     }
 }
 

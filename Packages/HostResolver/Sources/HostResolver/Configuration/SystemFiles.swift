@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// The current contents of the machine's name resolution files.
@@ -95,7 +95,9 @@ final class WatchedFile<Value: Sendable>: Sendable {
         let stamp = stamp
         let known = cached.withLock { $0 }
         if let known, known.stamp == stamp { return known.value }
-        guard let bytes = stamp == nil ? [] : bytes else { return known?.value ?? parse([]) }
+        guard let bytes = stamp == nil ? [] : try? SystemCall.contents(of: path, limit: maximumSize) else {
+            return known?.value ?? parse([])
+        }
         let value = parse(bytes)
         cached.withLock { $0 = (stamp, value) }
         return value
@@ -107,21 +109,5 @@ final class WatchedFile<Value: Sendable>: Sendable {
         return Stamp(
             inode: UInt(status.st_ino), size: Int(status.st_size), seconds: status.st_mtim.tv_sec,
             nanoseconds: status.st_mtim.tv_nsec)
-    }
-
-    /// The beginning of the file; nil if it cannot be read.
-    private var bytes: [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 64 * 1024)
-        while bytes.count < maximumSize {
-            let count = SystemCall.retrying { read(descriptor, &piece, min(piece.count, maximumSize - bytes.count)) }
-            guard count >= 0 else { return nil }
-            if count == 0 { break }
-            bytes += piece[..<count]
-        }
-        return bytes
     }
 }

@@ -1,4 +1,4 @@
-internal import Glibc
+@_spi(Packages) internal import EventLoops
 
 /// Whether other sockets of this machine use the port of multicast DNS.
 ///
@@ -8,7 +8,9 @@ enum PortUse {
     /// Whether sockets other than `own`, which are given by their inodes, use the port. True if the kernel does not tell.
     static func isShared(beside own: Set<UInt64>) -> Bool {
         // Those of the thread's network namespace.
-        isShared(["/proc/thread-self/net/udp", "/proc/thread-self/net/udp6"].map(bytes), beside: own)
+        isShared(
+            ["/proc/thread-self/net/udp", "/proc/thread-self/net/udp6"].map { try? SystemCall.contents(of: $0) },
+            beside: own)
     }
 
     /// Whether the lists of both families have other sockets with the port than `own`. The second one is missing on a machine without IPv6.
@@ -32,20 +34,5 @@ enum PortUse {
             inodes.insert(inode)
         }
         return inodes
-    }
-
-    private static func bytes(of path: String) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = read(descriptor, &piece, piece.count)
-            if count == 0 { return bytes }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return nil }
-            bytes += piece[..<count]
-        }
     }
 }

@@ -1,3 +1,4 @@
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// The name of this computer, which is the default name of a published service.
@@ -51,13 +52,7 @@ public enum ComputerName {
 
     /// The first 16 KB of a file; empty if it cannot be read.
     private static func file(_ path: String) -> String {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        return withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 1) { buffer in
-            let count = read(descriptor, buffer.baseAddress, buffer.count)
-            return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
-        }
+        String(decoding: (try? SystemCall.contents(of: path, limit: 16_384)) ?? [], as: UTF8.self)
     }
 }
 

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 public import FoundationEssentials
 internal import Glibc
 
@@ -223,19 +223,14 @@ extension ProxySettings {
     /// - Throws: the errors of ``init(fileText:)``; an `errno` if the file cannot be read; `EFBIG` if it is larger than
     ///   64 KiB.
     public static func file(_ path: String) throws(StreamError) -> ProxySettings? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        if descriptor < 0, errno == ENOENT || errno == ENOTDIR { return nil }
-        guard descriptor >= 0 else { throw StreamError.fileNotOpened(path, errno) }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 8192)
-        while true {
-            let count = SystemCall.retrying { Glibc.read(descriptor, &piece, piece.count) }
-            guard count >= 0 else { throw StreamError.fileNotOpened(path, errno) }
-            if count == 0 { break }
-            bytes += piece[..<count]
-            if bytes.count > maximumFileSize { throw StreamError.fileNotOpened(path, EFBIG) }
+        let bytes: [UInt8]
+        do throws(SystemCall.Failure) {
+            bytes = try SystemCall.contents(of: path, limit: maximumFileSize + 1)
+        } catch {
+            if error.number == ENOENT || error.number == ENOTDIR { return nil }
+            throw StreamError.fileNotOpened(path, error.number)
         }
+        if bytes.count > maximumFileSize { throw StreamError.fileNotOpened(path, EFBIG) }
         return try ProxySettings(fileText: String(decoding: bytes, as: UTF8.self))
     }
 
