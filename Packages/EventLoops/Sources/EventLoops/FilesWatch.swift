@@ -209,7 +209,7 @@ internal import Glibc
     private func walked(_ path: String) -> Walk {
         var walk = Walk()
         if let point = openPoint() { addWatches(on: path, point, &walk) } else { walk.isWatched = false }
-        walk.file = FileStamp(at: path)
+        walk.file = FileStamp(path)
         return walk
     }
 
@@ -324,24 +324,6 @@ internal import Glibc
                 if event.isEnd { state.places[index].names[event.watch] = nil }
             }
         }
-    }
-}
-
-/// The identity, size and times of a file.
-private struct FileStamp: Equatable {
-    let device: UInt64
-    let inode: UInt64
-    let size: Int64
-    let times: [Int]
-
-    /// nil if there is no file at the path, or the process may not look at it.
-    init?(at path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        device = UInt64(status.st_dev)
-        inode = UInt64(status.st_ino)
-        size = Int64(status.st_size)
-        times = [status.st_mtim, status.st_ctim].flatMap { [$0.tv_sec, $0.tv_nsec] }
     }
 }
 

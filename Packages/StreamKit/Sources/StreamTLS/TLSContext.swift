@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// The owner of an `SSL_CTX`: the state that all connections of one configuration share, and the sessions that they can

@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// The certificates to trust: the roots at which a chain may end.
@@ -136,30 +136,5 @@ enum SystemRoots {
             if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { return true }
         }
         return false
-    }
-}
-
-/// Identifies the state of a file, to detect changes. The time of modification alone would not show that a file was
-/// replaced by an older one.
-package struct FileStamp: Sendable, Hashable {
-    let path: String
-    let device: UInt
-    let inode: UInt
-    let size: Int
-    let seconds: Int
-    let nanoseconds: Int
-    let isDirectory: Bool
-
-    /// Returns nil if the file does not exist.
-    init?(_ path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        self.path = path
-        device = UInt(status.st_dev)
-        inode = UInt(status.st_ino)
-        size = Int(status.st_size)
-        seconds = status.st_mtim.tv_sec
-        nanoseconds = status.st_mtim.tv_nsec
-        isDirectory = status.st_mode & S_IFMT == S_IFDIR
     }
 }

@@ -60,17 +60,10 @@ extension AddressPolicy {
 /// to follow files that are renamed, linked or mounted over. An event loop reads a long file that has changed on another thread first: see
 /// ``isQuick``.
 final class WatchedFile<Value: Sendable>: Sendable {
-    private struct Stamp: Equatable {
-        var inode: UInt = 0
-        var size = 0
-        var seconds = 0
-        var nanoseconds = 0
-    }
-
     private let path: String
     private let maximumSize: Int
     private let parse: @Sendable ([UInt8]) -> Value
-    private let cached: Locked<(stamp: Stamp?, value: Value)?>
+    private let cached: Locked<(stamp: FileStamp?, value: Value)?>
 
     /// Creates a cache of `path`. `parse` gets the file's first `maximumSize` bytes, or none if there is no such file or it has never
     /// been readable.
@@ -103,11 +96,5 @@ final class WatchedFile<Value: Sendable>: Sendable {
         return value
     }
 
-    private var stamp: Stamp? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return Stamp(
-            inode: UInt(status.st_ino), size: Int(status.st_size), seconds: status.st_mtim.tv_sec,
-            nanoseconds: status.st_mtim.tv_nsec)
-    }
+    private var stamp: FileStamp? { FileStamp(path) }
 }
