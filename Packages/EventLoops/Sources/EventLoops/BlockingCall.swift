@@ -19,6 +19,22 @@ extension BlockingThreads {
         }
     }
 
+    /// Runs a call that may fail on a thread, and suspends until it has returned. As ``value(until:of:)``.
+    ///
+    /// - Parameter mapping: makes an error of the call's type of that of the wait.
+    @_spi(Packages) public nonisolated(nonsending) func value<Value: Sendable, Failure: Error>(
+        until deadline: Moment?, mapping: (WaitError) -> Failure,
+        of call: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let result: Result<Value, Failure>
+        do throws(WaitError) {
+            result = try await value(until: deadline) { Result(catching: call) }
+        } catch {
+            throw mapping(error)
+        }
+        return try result.get()
+    }
+
     /// Runs `call` on a thread and blocks the calling thread until it has returned. As ``value(until:of:)``.
     @available(*, noasync, message: "blocks the thread; use await")
     public func value<Value: Sendable>(

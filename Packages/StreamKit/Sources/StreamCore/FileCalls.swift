@@ -20,13 +20,7 @@ extension BlockingThreads {
     @_spi(Packages) public nonisolated(nonsending) func fileResult<Value: Sendable>(
         within timeout: Duration = fileTimeout, of call: @escaping @Sendable () throws(StreamError) -> Value
     ) async throws(StreamError) -> Value {
-        let result: Result<Value, StreamError>
-        do throws(WaitError) {
-            result = try await value(until: .now + timeout) { Result(catching: call) }
-        } catch {
-            throw StreamError(ofFileCall: error)
-        }
-        return try result.get()
+        try await value(until: .now + timeout, mapping: StreamError.init(ofFileCall:), of: call)
     }
 }
 

@@ -1,4 +1,4 @@
-@_spi(Packages) internal import EventLoops
+@_spi(Packages) package import EventLoops
 
 /// The TLS context of a connection that is being opened, made on another thread because the cache has none that it need not compare
 /// with its files.
@@ -89,10 +89,10 @@ package final class TrustReaders: Sendable {
     /// The readers of this process.
     package static let shared = TrustReaders()
 
-    private let threads: CertificateThreads
+    private let threads: BlockingThreads
     private let queues = Locked<[TLSTrust: Queue]>([:])
 
-    package init(_ threads: CertificateThreads = .shared) {
+    package init(_ threads: BlockingThreads = .certificates) {
         self.threads = threads
     }
 
@@ -116,7 +116,7 @@ package final class TrustReaders: Sendable {
             queues[trust] = Queue(preparations: [preparation], work: work)
             return work
         }
-        if let new { threads.pool.run(new) }
+        if let new { threads.run(new) }
     }
 
     fileprivate func withdraw(_ preparation: ContextPreparation) {
@@ -124,7 +124,7 @@ package final class TrustReaders: Sendable {
             guard var queue = queues[preparation.configuration.trust] else { return }
             queue.preparations.removeAll { $0 === preparation }
             // Work that no thread has begun need not wait for one.
-            let isOver = queue.preparations.isEmpty && threads.pool.withdraw(queue.work)
+            let isOver = queue.preparations.isEmpty && threads.withdraw(queue.work)
             queues[preparation.configuration.trust] = isOver ? nil : queue
         }
     }

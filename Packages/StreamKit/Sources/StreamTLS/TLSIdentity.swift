@@ -1,4 +1,5 @@
 internal import COpenSSL
+@_spi(Packages) internal import EventLoops
 
 /// This side's certificates, and the private key of the first one.
 ///
@@ -57,7 +58,7 @@ public struct TLSIdentity: Sendable, Hashable {
     public nonisolated(nonsending) static func read(
         file path: String, keyFile: String? = nil, password: String? = nil, within limit: Duration = .seconds(75)
     ) async throws(StreamError) -> TLSIdentity {
-        try await CertificateThreads.shared.value(within: limit) { () throws(StreamError) in
+        try await BlockingThreads.certificates.certificateResult(within: limit) { () throws(StreamError) in
             try TLSIdentity(file: path, keyFile: keyFile, password: password)
         }
     }

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 
 /// The credential stores to search, those of origins and of proxies kept apart: a credential for one is never found for the other.
 ///
@@ -138,15 +138,8 @@ extension CredentialSearchList {
         _ stores: ArraySlice<any CredentialStore>, _ body: @escaping @Sendable () throws(HTTPAuthError) -> Value
     ) async throws(HTTPAuthError) -> Value {
         guard let store = stores.first(where: \.mayBlock) else { return try body() }
-        let result: Result<Value, HTTPAuthError>
-        do throws(WaitError) {
-            result = try await Self.threads.part(for: store).value(until: .now + Self.fallbackLimit) {
-                Result { () throws(HTTPAuthError) in try body() }
-            }
-        } catch {
-            throw HTTPAuthError(wait: error)
-        }
-        return try result.get()
+        return try await Self.threads.part(for: store).value(
+            until: .now + Self.fallbackLimit, mapping: HTTPAuthError.init(wait:), of: body)
     }
 }
 

@@ -161,7 +161,7 @@ import Testing
     @Test("a bounded number of threads waits, and what none has begun is withdrawn")
     func bound() async throws {
         let contexts = TLSContextCache()
-        let threads = CertificateThreads(limit: 2)
+        let threads = BlockingThreads(limit: 2)
         let readers = TrustReaders(threads)
         let file = try UnreadableFile(for: "unreadable-bound", in: contexts)
         let preparations = (0..<4).map { _ in
@@ -174,7 +174,7 @@ import Testing
             #expect(try preparation.context(until: nil) == nil)
             #expect(throws: StreamError.timedOut) { try preparation.context(until: .now) }
         }
-        #expect(file.readerCount == 2 && threads.pool.threadCount == 2 && readers.queueCount == 0)
+        #expect(file.readerCount == 2 && threads.threadCount == 2 && readers.queueCount == 0)
         file.release()
         // The threads are free again.
         let last = ContextPreparation(authority.client, loop: .shared, in: contexts, readers: readers)
@@ -296,15 +296,15 @@ import Testing
         let absent = try await error { _ = try await TLSIdentity.read(file: "/nonexistent") }
         #expect(absent.isPOSIX(ENOENT))
 
-        let threads = CertificateThreads(limit: 2)
+        let threads = BlockingThreads(limit: 2)
         let blocked = [OneShot<Void>(), OneShot<Void>()]
         let begun = OneShot<Void>()
         defer { for one in blocked { one.provide(()) } }
         await #expect(throws: StreamError.timedOut) {
-            try await threads.value(within: .milliseconds(1)) { _ = try? blocked[0].value() }
+            try await threads.certificateResult(within: .milliseconds(1)) { _ = try? blocked[0].value() }
         }
         let task = Task {
-            try await threads.value(within: .seconds(60)) {
+            try await threads.certificateResult(within: .seconds(60)) {
                 begun.provide(())
                 _ = try? blocked[1].value()
             }
@@ -313,7 +313,7 @@ import Testing
         task.cancel()
         await #expect(throws: StreamError.cancelled) { try await task.value }
         // One if the first call was withdrawn, because no thread had begun it when its time was over.
-        #expect((1...2).contains(threads.pool.threadCount))
+        #expect((1...2).contains(threads.threadCount))
     }
 
     /// With OpenSSL's own handler for the end of the process, this crashed almost always.
