@@ -42,7 +42,7 @@ internal import Glibc
             if let handle = dlopen(library, RTLD_NOW | RTLD_LOCAL) { return (make(handle, ""), true) }
             let reason = dlerror().map { String(cString: $0) } ?? library
             // Only the text says why.
-            let isScarcity = [EMFILE, ENFILE].contains { reason.hasSuffix(String(cString: strerror($0))) }
+            let isScarcity = [EMFILE, ENFILE].contains { reason.hasSuffix(SystemCall.text(of: $0)) }
             return (make(nil, reason), !isScarcity)
         }
     }

@@ -73,6 +73,17 @@ public enum SystemCall {
         return nil
     }
 
+    /// The system's text for an `errno`.
+    @_spi(Packages) public static func text(of number: CInt) -> String {
+        // Unlike strerror(3), which may share its memory between threads.
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+            guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {
+                return "error \(number)"
+            }
+            return String(cString: start)
+        }
+    }
+
     /// A call of the system that has failed.
     @_spi(Packages) public struct Failure: Error, Hashable, Sendable {
         /// The `errno`.

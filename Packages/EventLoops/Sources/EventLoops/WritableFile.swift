@@ -66,7 +66,7 @@ internal import Glibc
         public func sentence(_ path: String) -> Sentence {
             switch self {
             case .system(let number):
-                Sentence("file.unwritable", "%1 cannot be written: %2.", path, String(cString: strerror(number)))
+                Sentence("file.unwritable", "%1 cannot be written: %2.", path, SystemCall.text(of: number))
             case .notRegular:
                 Sentence(
                     "file.unwritable.special",

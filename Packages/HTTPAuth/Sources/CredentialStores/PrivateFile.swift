@@ -45,7 +45,7 @@ enum PrivateFile {
     }
 
     static func failure(_ path: String, _ number: Int32) -> HTTPAuthError {
-        HTTPAuthError(.storeUnavailable, detail: "\(path): \(String(cString: strerror(number)))")
+        HTTPAuthError(.storeUnavailable, detail: "\(path): \(SystemCall.text(of: number))")
     }
 }
 

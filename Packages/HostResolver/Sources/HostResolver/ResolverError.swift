@@ -1,4 +1,4 @@
-public import EventLoops
+@_spi(Packages) public import EventLoops
 internal import Glibc
 
 /// A failed lookup, or an invalid address or name. Switch on ``code``; print the error for a complete message.
@@ -246,10 +246,7 @@ extension ResolverError {
 
     /// Creates an error for a system call that failed with `errno`.
     init(errno: CInt, name: String? = nil) {
-        let words = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
-            strerror_r(errno, buffer.baseAddress!, buffer.count) == 0 ? String(cString: buffer.baseAddress!) : ""
-        }
-        self.init(.system, name: name, detail: words, domain: .posix, number: Int(errno))
+        self.init(.system, name: name, detail: SystemCall.text(of: errno), domain: .posix, number: Int(errno))
     }
 
     /// Creates an error for a wait that ended without its answer.

@@ -34,7 +34,7 @@ extension StreamError {
             self = .unanswered(EAGAIN, Sentence("file.busy", "Too many calls already wait for the disk."))
         case .failed(let number):
             self = .unanswered(
-                number, Sentence("file.noThread", "There is no thread for the disk: %1.", Sentence.systemText(number)))
+                number, Sentence("file.noThread", "There is no thread for the disk: %1.", SystemCall.text(of: number)))
         default: self = .unanswered(EAGAIN, Sentence("file.unanswered", "The disk cannot be asked now."))
         }
     }

@@ -1,4 +1,4 @@
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 internal import HostResolver
 
@@ -91,7 +91,7 @@ extension Sentence {
         case (ENOENT, .unix), (ENOTDIR, .unix):
             return Sentence("bind.noDirectory", "The directory for the socket %1 does not exist.", text)
         default:
-            return Sentence("bind.failed", "The socket cannot be bound to %1: %2.", text, systemText(number))
+            return Sentence("bind.failed", "The socket cannot be bound to %1: %2.", text, SystemCall.text(of: number))
         }
     }
 
@@ -109,12 +109,12 @@ extension Sentence {
                 "Sending to %1 is not permitted; a broadcast address requires the option .allowsBroadcast.",
                 text)
         default:
-            return Sentence("send.failed", "Sending to %1 failed: %2.", text, systemText(number))
+            return Sentence("send.failed", "Sending to %1 failed: %2.", text, SystemCall.text(of: number))
         }
     }
 
     static func optionFailed(_ name: String, _ number: Int32) -> Sentence {
-        Sentence("option.failed", "The socket option %1 cannot be read or set: %2.", name, systemText(number))
+        Sentence("option.failed", "The socket option %1 cannot be read or set: %2.", name, SystemCall.text(of: number))
     }
 
     static func noInterface(_ name: String) -> Sentence {

@@ -295,7 +295,7 @@ extension StreamError {
         let sentence =
             [ELOOP, ENXIO].contains(number)
             ? Sentence("\(key).special", "\(text): it is a link or a special file.", path)
-            : Sentence(key, "\(text): %2.", path, String(cString: strerror(number)))
+            : Sentence(key, "\(text): %2.", path, SystemCall.text(of: number))
         return StreamError(posix: number, sentence, reason: .localFile, underlying: LocalFailure(number: number))
     }
 

@@ -119,7 +119,7 @@ final class DBusConnection {
             if moved < 0, errno == EAGAIN {
                 try wait(for: POLLIN, until: deadline)
             } else {
-                throw Self.failure(moved == 0 ? "the connection was closed" : String(cString: strerror(errno)))
+                throw Self.failure(moved == 0 ? "the connection was closed" : SystemCall.text(of: errno))
             }
         }
     }
@@ -137,7 +137,7 @@ final class DBusConnection {
             } else if errno == EAGAIN {
                 try wait(for: POLLOUT, until: deadline)
             } else {
-                throw Self.failure(String(cString: strerror(errno)))
+                throw Self.failure(SystemCall.text(of: errno))
             }
         }
     }
@@ -175,7 +175,7 @@ final class DBusConnection {
             withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
             let descriptor = socket(
                 AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-            guard descriptor >= 0 else { throw Self.failure(String(cString: strerror(errno))) }
+            guard descriptor >= 0 else { throw Self.failure(SystemCall.text(of: errno)) }
             let length = MemoryLayout.size(ofValue: address.sun_family) + name.count + (isFile ? 1 : 0)
             let result = withUnsafePointer(to: &address) { address in
                 address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -183,7 +183,7 @@ final class DBusConnection {
                 }
             }
             if result == 0 { return descriptor }
-            let (number, message) = (errno, String(cString: strerror(errno)))
+            let (number, message) = (errno, SystemCall.text(of: errno))
             failure = Self.failure(
                 isFile ? "\(String(decoding: name, as: UTF8.self)): \(message)" : message,
                 absences.contains(number) ? .storeMissing : .storeUnavailable)

@@ -1,4 +1,5 @@
 internal import Glibc
+@_spi(Packages) internal import StreamKit
 
 /// Probes of the path to an address that need no privileges: pings, the routers on the path, and packet sizes.
 enum PathProbes {
@@ -103,7 +104,7 @@ enum PathProbes {
     }
 
     private static func text(of number: CInt) -> String {
-        number == EACCES || number == EPERM ? "net.ipv4.ping_group_range" : String(cString: strerror(number))
+        number == EACCES || number == EPERM ? "net.ipv4.ping_group_range" : SystemCall.text(of: number)
     }
 }
 
@@ -148,7 +149,7 @@ extension PathOutcome {
         if failure == EPERM || failure == EACCES {
             isBlockedLocally = true
         } else {
-            self.failure = String(cString: strerror(failure))
+            self.failure = SystemCall.text(of: failure)
         }
     }
 

@@ -1,4 +1,4 @@
-public import EventLoops
+@_spi(Packages) public import EventLoops
 internal import Glibc
 
 /// The error of this module. Switch over ``code``; print the error for a complete sentence.
@@ -48,7 +48,7 @@ public struct ServiceDiscoveryError: Error, Hashable, Sendable {
 
     /// Creates an error for a failed system call.
     init(errno number: CInt) {
-        self.init(.system, detail: String(cString: strerror(number)), domain: .posix, number: Int(number))
+        self.init(.system, detail: SystemCall.text(of: number), domain: .posix, number: Int(number))
     }
 
     /// Creates an error for a wait that ended without its element.

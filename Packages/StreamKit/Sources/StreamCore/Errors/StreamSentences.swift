@@ -1,3 +1,4 @@
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 
 /// The catalogue of StreamKit's messages: what failed, where, and what to do.
@@ -13,7 +14,7 @@ extension Sentence {
         "stream.alreadyOpened", "The stream has been opened before. A stream can be opened only once: make a new one.")
 
     package static func posix(_ number: Int32) -> Sentence {
-        Sentence("posix.\(number)", "System error: %1 (errno %2).", systemText(number), String(number))
+        Sentence("posix.\(number)", "System error: %1 (errno %2).", SystemCall.text(of: number), String(number))
     }
 
     package static func connectFailed(_ address: String, _ number: Int32) -> Sentence {
@@ -23,16 +24,16 @@ extension Sentence {
         case ETIMEDOUT:
             Sentence("connect.timedOut", "%1 did not answer within the time limit.", address)
         case ENETUNREACH, EHOSTUNREACH:
-            Sentence("connect.unreachable", "There is no route to %1: %2.", address, systemText(number))
+            Sentence("connect.unreachable", "There is no route to %1: %2.", address, SystemCall.text(of: number))
         case ENOENT:
             Sentence("connect.noSocket", "There is no socket at %1.", address)
         default:
-            Sentence("connect.failed", "The connection to %1 failed: %2.", address, systemText(number))
+            Sentence("connect.failed", "The connection to %1 failed: %2.", address, SystemCall.text(of: number))
         }
     }
 
     package static func connectionLost(_ number: Int32) -> Sentence {
-        Sentence("connection.lost", "The connection was lost: %1.", systemText(number))
+        Sentence("connection.lost", "The connection was lost: %1.", SystemCall.text(of: number))
     }
 
     package static func openTimedOut(_ step: String) -> Sentence {
@@ -50,16 +51,6 @@ extension Sentence {
     static func propertyNotHonoured(_ name: String, _ kind: String) -> Sentence {
         Sentence("property.notHonoured", "The property %1 cannot be set: %2 does not support it.", name, kind)
     }
-
-    /// The system's text for an `errno` value.
-    package static func systemText(_ number: Int32) -> String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
-            guard let start = buffer.baseAddress, strerror_r(number, start, buffer.count) == 0 else {
-                return "error \(number)"
-            }
-            return String(cString: start)
-        }
-    }
 }
 
 extension StreamError {
@@ -67,7 +58,7 @@ extension StreamError {
     package static func fileNotOpened(_ path: String, _ number: Int32) -> StreamError {
         StreamError(
             posix: number,
-            Sentence("file.open", "The file %1 cannot be opened: %2.", path, Sentence.systemText(number)),
+            Sentence("file.open", "The file %1 cannot be opened: %2.", path, SystemCall.text(of: number)),
             reason: .localFile)
     }
 }
