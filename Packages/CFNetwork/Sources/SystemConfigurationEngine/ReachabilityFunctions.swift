@@ -5,7 +5,7 @@ internal import CFNetworkEngine
 package import CoreFoundation
 @_spi(Packages) package import EventLoops
 internal import Glibc
-internal import HostResolver
+@_spi(Packages) internal import HostResolver
 internal import RunLoopDelivery
 package import SystemConfigurationC
 package import SystemConfigurationC.Runtime
@@ -21,14 +21,7 @@ private func content(of target: SCNetworkReachability?) throws(Status) -> Reacha
 /// The IP address of a sockaddr; nil for NULL.
 private func address(_ pointer: UnsafePointer<sockaddr>?) throws(Status) -> IPAddress? {
     guard let pointer else { return nil }
-    let size =
-        switch CInt(pointer.pointee.sa_family) {
-        case AF_INET: MemoryLayout<sockaddr_in>.size
-        case AF_INET6: MemoryLayout<sockaddr_in6>.size
-        default: throw Status.invalidArgument
-        }
-    let bytes = UnsafeRawBufferPointer(start: pointer, count: size)
-    guard let address = try? SocketAddress(sockaddr: bytes).ipAddress else { throw .invalidArgument }
+    guard let address = SocketAddress(ip: pointer)?.ipAddress else { throw .invalidArgument }
     return address
 }
 

@@ -1,5 +1,5 @@
 import Glibc
-import HostResolver
+@_spi(Packages) import HostResolver
 import Testing
 
 @Suite struct SocketAddressTests {
@@ -50,6 +50,12 @@ import Testing
         }
         #expect(index == UInt32(Int32.max))
         #expect(try SocketAddress(sockaddr: address.sockaddrBytes).description == "[fe80::1%2147483647]:1")
+    }
+
+    @Test(arguments: [("192.0.2.7:80", true), ("[fe80::1%lo]:9", true), ("", false)])
+    func theSizeOfAPointerFollowsFromItsFamily(_ text: String, _ isIP: Bool) throws {
+        let address = SocketAddress(text) ?? .unix(.unnamed)
+        #expect(address.withSockAddr { pointer, _ in SocketAddress(ip: pointer) } == (isIP ? address : nil))
     }
 
     @Test func namesZones() throws {

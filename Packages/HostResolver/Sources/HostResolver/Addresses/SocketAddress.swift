@@ -136,6 +136,17 @@ extension SocketAddress: CustomStringConvertible {
 }
 
 extension SocketAddress {
+    /// Reads the `sockaddr` of an IP address, whose size follows from its family; nil for another family.
+    @_spi(Packages) public init?(ip pointer: UnsafePointer<sockaddr>) {
+        let size =
+            switch CInt(pointer.pointee.sa_family) {
+            case AF_INET: MemoryLayout<sockaddr_in>.size
+            case AF_INET6: MemoryLayout<sockaddr_in6>.size
+            default: 0
+            }
+        self.init(decoding: UnsafeRawBufferPointer(start: pointer, count: size))
+    }
+
     /// Does the work of ``init(sockaddr:)-(UnsafeRawBufferPointer)``; nil where that throws.
     init?(decoding bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= 2, bytes.count <= Self.maximumSize else { return nil }

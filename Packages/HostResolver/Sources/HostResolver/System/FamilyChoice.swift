@@ -76,15 +76,8 @@ final class ConfiguredFamilies: Sendable {
         var next = list
         while let interface = next?.pointee {
             next = interface.ifa_next
-            guard let address = interface.ifa_addr else { continue }
-            let size =
-                switch CInt(address.pointee.sa_family) {
-                case AF_INET: MemoryLayout<sockaddr_in>.size
-                case AF_INET6: MemoryLayout<sockaddr_in6>.size
-                default: 0
-                }
-            let bytes = UnsafeRawBufferPointer(start: address, count: size)
-            if let ip = try? SocketAddress(sockaddr: bytes).ipAddress, !ip.isLoopback { families.formUnion(ip.family) }
+            guard let address = interface.ifa_addr, let ip = SocketAddress(ip: address)?.ipAddress else { continue }
+            if !ip.isLoopback { families.formUnion(ip.family) }
         }
         return families
     }

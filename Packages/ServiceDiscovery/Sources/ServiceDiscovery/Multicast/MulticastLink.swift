@@ -1,6 +1,6 @@
 internal import DNSWire
 internal import Glibc
-internal import HostResolver
+@_spi(Packages) internal import HostResolver
 
 /// The properties of an interface that discovery needs.
 struct MulticastLink: Hashable, Sendable {
@@ -136,35 +136,23 @@ extension InterfaceList {
                 positions[name] = interfaces.count
                 interfaces.append(Interface(name: name, index: index, flags: entry.ifa_flags))
             }
-            guard let position = positions[name], let address = entry.ifa_addr.flatMap(Self.address) else { continue }
+            guard let position = positions[name], let pointer = entry.ifa_addr,
+                let address = SocketAddress(ip: pointer)?.ipAddress
+            else { continue }
             let length = entry.ifa_netmask.flatMap(Self.prefixLength) ?? address.octets.count * 8
             interfaces[position].addresses.append(.init(address: address, prefixLength: length))
         }
         return InterfaceList(interfaces: interfaces)
     }
 
-    private static func address(_ pointer: UnsafeMutablePointer<sockaddr>) -> IPAddress? {
-        socketAddress(pointer)?.ipAddress
-    }
-
     /// The number of leading one bits.
     private static func prefixLength(_ pointer: UnsafeMutablePointer<sockaddr>) -> Int? {
-        guard let octets = socketAddress(pointer)?.ipAddress?.octets else { return nil }
+        guard let octets = SocketAddress(ip: pointer)?.ipAddress?.octets else { return nil }
         var length = 0
         for octet in octets {
             length += (~octet).leadingZeroBitCount
             if octet != 0xFF { break }
         }
         return length
-    }
-
-    private static func socketAddress(_ pointer: UnsafeMutablePointer<sockaddr>) -> SocketAddress? {
-        let size: Int
-        switch CInt(pointer.pointee.sa_family) {
-        case AF_INET: size = MemoryLayout<sockaddr_in>.size
-        case AF_INET6: size = MemoryLayout<sockaddr_in6>.size
-        default: return nil
-        }
-        return try? SocketAddress(sockaddr: UnsafeRawBufferPointer(start: pointer, count: size))
     }
 }
