@@ -7,7 +7,7 @@ enum SystemFiles {
     {
         bytes in
         ResolverConfiguration(
-            parsing: String(decoding: bytes, as: UTF8.self), hostName: hostName,
+            parsing: String(decoding: bytes, as: UTF8.self), hostName: HostName.ofThisMachine,
             localDomain: environment("LOCALDOMAIN"), options: environment("RES_OPTIONS"))
     }
 
@@ -24,15 +24,18 @@ enum SystemFiles {
     static var hostsAreQuick: Bool { hostsFile.isQuick }
     static var addressPolicy: AddressPolicy { gaiConf.value }
 
-    private static var hostName: String? {
+    private static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
+    }
+}
+
+extension HostName {
+    /// The name of this machine, which may be no valid host name; nil if the kernel does not tell.
+    @_spi(Packages) public static var ofThisMachine: String? {
         // HOST_NAME_MAX is 64, so the name and its NUL fit.
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             gethostname(buffer.baseAddress!, buffer.count) == 0 ? String(cString: buffer.baseAddress!) : nil
         }
-    }
-
-    private static func environment(_ name: String) -> String? {
-        getenv(name).map { String(cString: $0) }
     }
 }
 

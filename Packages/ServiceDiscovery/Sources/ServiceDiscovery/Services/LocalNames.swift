@@ -1,5 +1,5 @@
 @_spi(Packages) internal import EventLoops
-internal import Glibc
+@_spi(Packages) internal import HostResolver
 
 /// The name of this computer, which is the default name of a published service.
 ///
@@ -69,13 +69,7 @@ public enum LocalHostName {
 /// The name of this machine as one DNS label.
 enum HostLabel {
     /// The host name, which includes a domain on some machines.
-    static var ofThisMachine: String {
-        var buffer = [UInt8](repeating: 0, count: 256)
-        let failed = buffer.withUnsafeMutableBytes {
-            $0.withMemoryRebound(to: CChar.self) { gethostname($0.baseAddress!, $0.count - 1) != 0 }
-        }
-        return failed ? "" : String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
-    }
+    static var ofThisMachine: String { HostName.ofThisMachine ?? "" }
 
     /// The first label of `text`, with hyphens in place of characters that host names do not have; `host` if nothing
     /// remains.

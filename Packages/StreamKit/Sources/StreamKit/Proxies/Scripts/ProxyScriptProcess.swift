@@ -1,7 +1,7 @@
 internal import CProxyScript
 internal import EventLoops
 internal import Glibc
-internal import HostResolver
+@_spi(Packages) internal import HostResolver
 
 /// One run of a script, in a process of its own that ends with this object.
 ///
@@ -124,13 +124,7 @@ final class ProxyScriptProcess: Sendable {
 
     /// Nil if the text is not a host name.
     private func request(_ name: String?) -> AddressRequest? {
-        (try? HostName(name ?? ProxyScriptProcess.ownName)).map { AddressRequest($0, until: deadline) }
-    }
-
-    private static var ownName: String {
-        var bytes = [CChar](repeating: 0, count: 256)
-        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "localhost" }
-        return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        (try? HostName(name ?? HostName.ofThisMachine ?? "localhost")).map { AddressRequest($0, until: deadline) }
     }
 
     // MARK: Time
