@@ -1,5 +1,5 @@
 internal import FTPListing
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// The dialogue on a control connection (RFC 959, 2389, 2428, 3659, 4217): replies go in, one action comes out. No I/O.
 ///

@@ -228,10 +228,3 @@ extension FTPControl {
         return secured
     }
 }
-
-extension IPAddress {
-    /// The IPv4 address of an IPv4-mapped IPv6 address, since the peer uses IPv4 then; any other address unchanged.
-    var unmapped: IPAddress {
-        if case .v6(let address) = self, let inner = address.mappedIPv4 { .v4(inner) } else { self }
-    }
-}

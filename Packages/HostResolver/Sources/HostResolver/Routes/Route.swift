@@ -123,8 +123,8 @@ extension Route {
 }
 
 extension IPAddress {
-    /// The IPv4 address within an IPv4-mapped one, otherwise the address itself.
-    var unmapped: IPAddress {
+    /// The IPv4 address within an IPv4-mapped one, whose host is reached by IPv4; otherwise the address itself.
+    @_spi(Packages) public var unmapped: IPAddress {
         if case .v6(let address) = self, let inner = address.mappedIPv4 { .v4(inner) } else { self }
     }
 }
