@@ -66,41 +66,6 @@ struct AddressPolicy: Hashable, Sendable {
 
     /// The value of the row with the longest matching prefix; 0 if no row matches.
     private static func value(in rows: [Row], for address: IPAddress) -> Int {
-        let bits =
-            switch address {
-            case .v4(let address): IPv6Address(mapping: address).rawValue
-            case .v6(let address): address.rawValue
-            }
-        return rows.filter { $0.prefix.contains(bits) }.max { $0.prefix.length < $1.prefix.length }?.value ?? 0
-    }
-}
-
-/// A range of IPv6 addresses, `address/length`. IPv4 addresses are matched in their IPv4-mapped form,
-/// `::ffff:192.0.2.1`.
-private struct IPPrefix: Hashable, Sendable {
-    let bits: UInt128
-    let length: Int
-
-    init(_ bits: UInt128, _ length: Int) {
-        self.length = length
-        self.bits = bits & Self.mask(length)
-    }
-
-    /// Parses a prefix such as `2001:db8::/32`; nil if the text is not a prefix.
-    init?(_ text: String) {
-        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .map { String(Substring($0)) }
-        guard parts.count == 2, let address = IPv6Address(parts[0]), address.zone == nil,
-            let length = UInt8(parts[1]), length <= 128
-        else { return nil }
-        self.init(address.rawValue, Int(length))
-    }
-
-    func contains(_ value: UInt128) -> Bool {
-        value & Self.mask(length) == bits
-    }
-
-    private static func mask(_ length: Int) -> UInt128 {
-        length == 0 ? 0 : ~UInt128(0) << (128 - length)
+        rows.filter { $0.prefix.contains(address) }.max { $0.prefix.length < $1.prefix.length }?.value ?? 0
     }
 }

@@ -1,4 +1,4 @@
-internal import HostResolver
+@_spi(Packages) internal import HostResolver
 
 /// The hosts to reach without a proxy.
 ///
@@ -238,14 +238,9 @@ extension ProxyBypassRule: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// A range of addresses, `address/length`, or a single address. IPv4 is represented in mapped form (RFC 4291 §2.5.5.2),
-/// so that `::ffff:192.0.2.1` and `192.0.2.1` are the same host.
+/// A range of addresses, `address/length`, or a single address: `::ffff:192.0.2.1` and `192.0.2.1` are the same host.
 private struct IPNetwork: Sendable, Hashable {
-    private let bits: UInt128
-    private let length: Int
-
-    /// The prefix of mapped IPv4 addresses.
-    private static let mapped: UInt128 = 0xFFFF << 32
+    private let prefix: IPPrefix
 
     /// Parses an address, `192.0.2.0/24`, the short form `10/8` or `169.254/16`, or `2001:db8::/32`; IPv6 with or
     /// without brackets. Returns nil for anything else, and for an IPv6 address with a zone.
@@ -273,32 +268,17 @@ private struct IPNetwork: Sendable, Hashable {
         switch address {
         case .v4(let address)?:
             guard given ?? 32 <= 32 else { return nil }
-            self.init(IPNetwork.mapped | UInt128(address.rawValue), 96 + (given ?? 32))
+            prefix = IPPrefix(IPv6Address(mapping: address).rawValue, 96 + (given ?? 32))
         case .v6(let address)?:
             guard given ?? 128 <= 128, address.zone == nil else { return nil }
-            self.init(address.rawValue, given ?? 128)
+            prefix = IPPrefix(address.rawValue, given ?? 128)
         case nil: return nil
         }
     }
 
-    private init(_ bits: UInt128, _ length: Int) {
-        self.length = length
-        self.bits = bits & IPNetwork.mask(length)
-    }
-
     func contains(_ address: IPAddress) -> Bool {
-        switch address {
         // `::/0` means all of IPv6, not IPv4.
-        case .v4(let address): length >= 96 && contains(IPNetwork.mapped | UInt128(address.rawValue))
-        case .v6(let address): contains(address.rawValue)
-        }
-    }
-
-    private func contains(_ value: UInt128) -> Bool {
-        value & IPNetwork.mask(length) == bits
-    }
-
-    private static func mask(_ length: Int) -> UInt128 {
-        length == 0 ? 0 : ~UInt128(0) << (128 - length)
+        if case .v4 = address, prefix.length < 96 { return false }
+        return prefix.contains(address)
     }
 }
