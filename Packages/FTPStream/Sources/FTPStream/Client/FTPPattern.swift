@@ -1,4 +1,4 @@
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 /// A path on a server with wildcards in its components, such as `pub/*.txt`.
 ///
@@ -10,18 +10,12 @@ public import StreamKit
 /// A name that begins with a dot matches only a pattern that does. The server never receives a wildcard: the pattern is compared
 /// with the entries of its directories.
 public struct FTPPattern: Sendable, Hashable, ExpressibleByStringLiteral {
-    enum Element: Sendable, Hashable {
-        case byte(UInt8)
-        case anyCharacter
-        case anyCharacters
-    }
-
-    let components: [[Element]]
+    let components: [[Wildcard]]
     private let isAbsolute: Bool
 
     /// Creates a pattern of bytes.
     public init(bytes: [UInt8]) {
-        var components: [[Element]] = [[]]
+        var components: [[Wildcard]] = [[]]
         var isEscaped = false
         for byte in bytes {
             switch byte {
@@ -52,7 +46,7 @@ public struct FTPPattern: Sendable, Hashable, ExpressibleByStringLiteral {
     var root: FTPPath { isAbsolute ? "/" : "" }
 
     /// The bytes of a component without wildcards; nil if it has some.
-    static func literal(_ component: [Element]) -> [UInt8]? {
+    static func literal(_ component: [Wildcard]) -> [UInt8]? {
         var bytes: [UInt8] = []
         for element in component {
             guard case .byte(let byte) = element else { return nil }
@@ -61,36 +55,10 @@ public struct FTPPattern: Sendable, Hashable, ExpressibleByStringLiteral {
         return bytes
     }
 
-    /// Whether a name matches a component. The time is at most the product of both lengths.
-    static func matches(_ name: [UInt8], _ component: [Element]) -> Bool {
+    /// Whether a name matches a component.
+    static func matches(_ name: [UInt8], _ component: [Wildcard]) -> Bool {
         if name.first == UInt8(ascii: "."), component.first != .byte(UInt8(ascii: ".")) { return false }
-        var (position, index) = (0, 0)
-        // Where to continue if the rest does not match: after the last `*`, which then stands for one byte more.
-        var retry: (position: Int, index: Int)?
-        while position < name.count {
-            if index < component.count {
-                switch component[index] {
-                case .anyCharacters:
-                    index += 1
-                    retry = (position, index)
-                    continue
-                case .anyCharacter:
-                    position += 1
-                    // The other bytes of a character in UTF-8.
-                    while position < name.count, name[position] & 0xC0 == 0x80 { position += 1 }
-                    index += 1
-                    continue
-                case .byte(name[position]):
-                    (position, index) = (position + 1, index + 1)
-                    continue
-                case .byte: break
-                }
-            }
-            guard let last = retry else { return false }
-            retry = (last.position + 1, last.index)
-            (position, index) = (last.position + 1, last.index)
-        }
-        return component[index...].allSatisfy { $0 == .anyCharacters }
+        return Wildcard.matches(name, component)
     }
 }
 

@@ -1,4 +1,5 @@
 @_spi(Packages) internal import HostResolver
+@_spi(Packages) internal import StreamCore
 
 /// The hosts to reach without a proxy.
 ///
@@ -207,29 +208,10 @@ public struct ProxyBypassRule: Sendable, Hashable {
         }
     }
 
-    /// Matches a pattern in which `*` stands for any characters. Backtracks to the last star only, so the time is
-    /// bounded by the product of the lengths.
+    /// Matches a pattern in which `*` stands for any characters.
     private static func matches(_ text: String, _ pattern: String) -> Bool {
-        let text = Array(text.utf8)
-        let pattern = Array(pattern.utf8)
-        let star = UInt8(ascii: "*")
-        var (at, want) = (0, 0)
-        var retry: (at: Int, want: Int)?
-        while at < text.count {
-            if want < pattern.count, pattern[want] == star {
-                retry = (at, want + 1)
-                want += 1
-            } else if want < pattern.count, pattern[want] == text[at] {
-                at += 1
-                want += 1
-            } else if let last = retry {
-                retry = (last.at + 1, last.want)
-                (at, want) = (last.at + 1, last.want)
-            } else {
-                return false
-            }
-        }
-        return pattern[want...].allSatisfy { $0 == star }
+        Wildcard.matches(
+            Array(text.utf8), pattern.utf8.map { $0 == UInt8(ascii: "*") ? .anyCharacters : .byte($0) })
     }
 }
 
