@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// A FIFO opens for reading at once, and reads wait for a writer. Opening it for writing fails with ENXIO while it has
 /// no reader.
-final class FileTransport: StreamTransport {
+final class FileTransport: PolledTransport {
     enum Mode: Sendable {
         case read
         case truncate
@@ -93,24 +93,8 @@ final class FileTransport: StreamTransport {
         point.attach(descriptor, ownership: .owned)
     }
 
-    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        // Without this check, a FIFO that no writer has opened yet would return 0, which means the end.
-        if Syscalls.ready(waitPoint.descriptor, for: .readable).isEmpty { return .wouldBlock(.readable) }
-        return try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
-            try Syscalls.read(waitPoint.descriptor, into: bytes)
-        }
-    }
-
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         try bytes.withUnsafeBytes { (bytes) throws(StreamError) in try Syscalls.write(waitPoint.descriptor, bytes) }
-    }
-
-    func peek() throws(StreamError) -> Attempt {
-        Syscalls.ready(waitPoint.descriptor, for: .readable).isEmpty ? .wouldBlock(.readable) : .moved(1)
-    }
-
-    func writability() throws(StreamError) -> Attempt {
-        Syscalls.ready(waitPoint.descriptor, for: .writable).isEmpty ? .wouldBlock(.writable) : .moved(1)
     }
 
     func property(named name: String) -> (any Sendable)? {
@@ -146,7 +130,7 @@ extension StreamError {
 ///
 /// The descriptor may be borrowed, so its flags are never changed. Instead, `poll(2)` tells before each call whether it
 /// would wait.
-final class DescriptorTransport: StreamTransport {
+final class DescriptorTransport: PolledTransport {
     /// POSIX guarantees room for this many bytes in a pipe that is reported writable.
     private static let safeWrite = 4096
 
@@ -156,18 +140,24 @@ final class DescriptorTransport: StreamTransport {
         waitPoint = point
     }
 
-    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        if Syscalls.ready(waitPoint.descriptor, for: .readable).isEmpty { return .wouldBlock(.readable) }
-        return try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
-            try Syscalls.read(waitPoint.descriptor, into: bytes)
-        }
-    }
-
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt {
         if Syscalls.ready(waitPoint.descriptor, for: .writable).isEmpty { return .wouldBlock(.writable) }
         return try bytes.withUnsafeBytes { (bytes) throws(StreamError) in
             try Syscalls.write(
                 waitPoint.descriptor, UnsafeRawBufferPointer(rebasing: bytes.prefix(DescriptorTransport.safeWrite)))
+        }
+    }
+}
+
+/// A transport over a descriptor other than a socket. `poll(2)` tells whether there is something to read.
+protocol PolledTransport: StreamTransport {}
+
+extension PolledTransport {
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        // Without this check, a FIFO that no writer has opened yet would return 0, which means the end.
+        if Syscalls.ready(waitPoint.descriptor, for: .readable).isEmpty { return .wouldBlock(.readable) }
+        return try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
+            try Syscalls.read(waitPoint.descriptor, into: bytes)
         }
     }
 
