@@ -28,13 +28,13 @@ public struct ProxyBypassList: Sendable, Hashable {
     ///
     /// An element with a space inside cannot be parsed. curl uses the word before the space and ignores the rest.
     public init(noProxy text: String) {
-        let elements = text.unicodeScalars.split(separator: ",").map { ProxyBypassList.trimmed(Substring($0)) }
+        let elements = text.unicodeScalars.split(separator: ",").map { String(ProxySettings.trimmed(Substring($0))) }
         self.init(elements) { ProxyBypassRule(noProxy: $0) }
     }
 
     /// Parses an exceptions list of Apple's settings. Replaces `kCFNetworkProxiesExceptionsList`.
     public init(exceptions: [String]) {
-        self.init(exceptions.map { ProxyBypassList.trimmed($0[...]) }) { ProxyBypassRule(exception: $0) }
+        self.init(exceptions.map { String(ProxySettings.trimmed($0[...])) }) { ProxyBypassRule(exception: $0) }
     }
 
     private init(_ elements: [String], _ read: (String) -> ProxyBypassRule?) {
@@ -94,12 +94,6 @@ public struct ProxyBypassList: Sendable, Hashable {
         }
         if text.utf8.count > 1, text.hasSuffix(".") { text.removeLast() }
         return text
-    }
-
-    private static func trimmed(_ text: Substring) -> String {
-        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        let front = text.drop(while: isBlank)
-        return String(front.reversed().drop(while: isBlank).reversed())
     }
 }
 

@@ -281,7 +281,8 @@ extension ProxySettings {
         }
     }
 
-    private static func trimmed(_ text: Substring) -> Substring {
+    /// The text without blanks at its ends, by scalars: a combining mark does not keep a blank.
+    static func trimmed(_ text: Substring) -> Substring {
         let isBlank = { (scalar: Unicode.Scalar) in scalar == " " || scalar == "\t" || scalar == "\r" }
         let front = text.unicodeScalars.drop(while: isBlank)
         guard let last = front.lastIndex(where: { !isBlank($0) }) else { return "" }

@@ -39,11 +39,6 @@ enum CookieFile {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        let text = text.drop(while: isBlank)
-        return text.lastIndex { !isBlank($0) }.map { text[...$0] } ?? []
-    }
-
     private static func cookie(_ line: ArraySlice<UInt8>) throws(LineError) -> HTTPCookie {
         let isHTTPOnly = line.starts(with: mark)
         let line = line.dropFirst(isHTTPOnly ? mark.count : 0)
@@ -54,13 +49,13 @@ enum CookieFile {
         if parts.count == 6 { parts.append([]) }
         guard parts.count == 7 else { throw .parts }
         // A name and a value may have blanks in them, the other parts have none around them.
-        for index in 0..<5 { parts[index] = trimmed(parts[index]) }
+        for index in 0..<5 { parts[index] = SetCookie.trimmed(parts[index]) }
         let (includesSubdomains, isSecure) = (isTrue(parts[1]), isTrue(parts[3]))
         guard let seconds = seconds(parts[4]) else { throw .expiry }
         let domain = parts[0].first == UInt8(ascii: ".") ? parts[0].dropFirst() : parts[0]
         let path = parts[2].isEmpty ? "/" : String(decoding: parts[2], as: UTF8.self)
         let cookie = HTTPCookie(
-            rawName: Array(parts[5]), rawValue: Array(trimmed(parts[6])),
+            rawName: Array(parts[5]), rawValue: Array(SetCookie.trimmed(parts[6])),
             domain: String(decoding: domain, as: UTF8.self).lowercased(), isHostOnly: !includesSubdomains,
             path: path,
             expiry: seconds == 0 ? nil : HTTPDate(secondsSinceEpoch: seconds), isSecure: isSecure,
