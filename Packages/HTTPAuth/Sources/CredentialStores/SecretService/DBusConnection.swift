@@ -1,5 +1,5 @@
 internal import CLibcrypto
-internal import EventLoops
+@_spi(Packages) internal import EventLoops
 internal import Glibc
 internal import HTTPAuth
 
