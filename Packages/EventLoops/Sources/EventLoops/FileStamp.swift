@@ -7,7 +7,9 @@ internal import Glibc
     private let inode: UInt64
     /// The number of bytes.
     public let size: Int64
-    private let times: [Int]
+    /// In nanoseconds since 1970.
+    private let modification: Int128
+    private let change: Int128
     /// Whether it is a folder.
     public let isDirectory: Bool
 
@@ -18,7 +20,12 @@ internal import Glibc
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
         size = Int64(status.st_size)
-        times = [status.st_mtim, status.st_ctim].flatMap { [$0.tv_sec, $0.tv_nsec] }
+        modification = Self.nanoseconds(status.st_mtim)
+        change = Self.nanoseconds(status.st_ctim)
         isDirectory = status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int128 {
+        Int128(time.tv_sec) * 1_000_000_000 + Int128(time.tv_nsec)
     }
 }

@@ -1,7 +1,7 @@
 internal import CEventLoops
 internal import Glibc
 
-/// Calls of the system that a signal may interrupt.
+/// Calls of the system, which a signal may interrupt, and the text of their errors.
 public enum SystemCall {
     /// Makes a call, and repeats it while it fails with `EINTR`.
     ///
@@ -107,7 +107,7 @@ public enum SystemCall {
                 let result = retrying { call(UnsafeMutableRawBufferPointer(rebasing: memory[count...])) }
                 if result < 0 {
                     failure = errno
-                    if let start = memory.baseAddress { explicit_bzero(start, count) }
+                    if let start = memory.baseAddress { explicit_bzero(start, memory.count) }
                     count = 0
                 }
                 if result <= 0 { return }

@@ -6,7 +6,10 @@
     public let length: Int
 
     /// Makes a prefix. The bits after the length are ignored.
+    ///
+    /// - Precondition: the length is in 0...128.
     public init(_ bits: UInt128, _ length: Int) {
+        precondition((0...128).contains(length))
         self.length = length
         self.bits = bits & Self.mask(length)
     }
