@@ -14,23 +14,32 @@ extension HTTPConnection {
         of fetch: borrowing Fetch, as form: HTTPRequest?, host: String?, _ preparation: RequestPreparation,
         limits: HTTPLimits, hasWaited: Bool
     ) throws(StreamError) -> any HTTPCarrier {
-        let (request, host, body) = (form ?? fetch.request, host ?? key.origin.hostField, fetch.body)
+        let (host, body) = (host ?? key.origin.hostField, fetch.body)
         switch line {
         case .http1(let link):
             link.accept(limits)
             return try HTTP1Exchange(
-                preparation.prepare(request, host: host, body: body), fetch.method, body, on: self, link,
+                head(of: fetch, as: form, host, body, preparation), fetch.method, body, on: self, link,
                 keepsConnection: preparation.keepsConnection,
                 offersSwitch: preparation.offersSwitch, hasWaited: hasWaited)
         case .http2(let link):
             // The head is prepared as that of HTTP/1.1 and then parsed, so that both versions have the same rules for fields.
             var preparation = preparation
             preparation.isForHTTP2 = true
-            let head = try preparation.prepare(request, host: host, body: body)
+            let head = try head(of: fetch, as: form, host, body, preparation)
             let sent = try RequestPreparation.requestForHTTP2(
-                of: head.bytes, mayHaveConnectionFields: request.hasFields)
+                of: head.bytes, mayHaveConnectionFields: form?.hasFields ?? fetch.request.hasFields)
             return try HTTP2Exchange(
                 sent, head, fetch.method, body, on: self, link, connectProtocol: preparation.upgrade, limits: limits)
         }
+    }
+
+    /// Not `form ?? fetch.request`, which would copy the request.
+    private func head(
+        of fetch: borrowing Fetch, as form: HTTPRequest?, _ host: String, _ body: HTTPBody?,
+        _ preparation: RequestPreparation
+    ) throws(StreamError) -> RequestPreparation.Head {
+        if let form { return try preparation.prepare(form, host: host, body: body) }
+        return try preparation.prepare(fetch.request, host: host, body: body)
     }
 }
