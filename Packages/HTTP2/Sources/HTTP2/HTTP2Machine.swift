@@ -195,7 +195,10 @@ public struct HTTP2Machine<Side: HTTP2Side>: ~Copyable, @unchecked Sendable {
 
     /// Whether the connection is coming to its end: one side has sent GOAWAY, a client has no identifier left, or the connection has ended.
     /// A client opens no more streams then. A server still serves requests on their way, and those of a client that has sent GOAWAY.
-    public var isDraining: Bool { connection.isDraining || connection.failure != nil }
+    public var isDraining: Bool {
+        // Not a comparison with nil, which would copy the error.
+        if case .some = connection.failure { true } else { connection.isDraining }
+    }
 
     /// The peer's settings; the initial ones until its first SETTINGS.
     public var peerSettings: HTTP2Settings { connection.peerSettings }

@@ -35,7 +35,7 @@ public final class FTPClient: Sendable {
     ///
     /// - Throws: As ``init(_:loop:)``; `FTPError.Code.badArgument` for text that a command cannot contain.
     public init(_ url: URL, options: FTPOptions, loop: EventLoop = .shared) throws(StreamError) {
-        try FTPOptions.table.check(options)
+        try options.check()
         var location = try StreamError.converting { () throws(FTPError) in try FTPLocation(url) }
         location.type = nil  // belongs to the path
         self.location = location

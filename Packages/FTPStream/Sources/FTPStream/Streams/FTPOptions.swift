@@ -112,32 +112,34 @@ public struct FTPOptions: Sendable {
     public init() {}
 
     /// The options as properties.
-    static let table = StreamOptionTable(
+    static let table = StreamOptionTable<FTPOptions>(
         "FTPStream", defaults: FTPOptions(),
         [
-            .using("account", \.account) { (options) throws(StreamError) in
-                try checkArgument(options.account, "account")
-            },
+            .using("account", \.account),
             .using("appends", \.appends),
             .using("fetchesResourceInfo", \.fetchesResourceInfo),
             .using("keepAlive", \.keepAlive),
             .using("keepsConnection", \.keepsConnection),
             .using("listingCommand", \.listingCommand),
             .using("passiveModeDefault", \.passiveModeDefault),
-            .using("password", \.password) { (options) throws(StreamError) in
-                try checkArgument(options.password, "password")
-            },
+            .using("password", \.password),
             .using("pool", \.pool),
             .using("proxy", \.proxy),
             .using("replyTimeout", \.replyTimeout),
             .using("security", \.security),
             .using("transferOffset", \.transferOffset),
             .using("transfersText", \.transfersText),
-            .using("userName", \.userName) { (options) throws(StreamError) in
-                try checkArgument(options.userName, "userName")
-            },
+            .using("userName", \.userName),
             .using("usesPassiveMode", \.usesPassiveMode),
-        ])
+        ],
+        check: { (options) throws(StreamError) in try options.check() })
+
+    /// Checks all options, as setting each of them does.
+    func check() throws(StreamError) {
+        try FTPOptions.checkArgument(userName, "userName")
+        try FTPOptions.checkArgument(password, "password")
+        try FTPOptions.checkArgument(account, "account")
+    }
 
     /// Checks that a command can carry the text.
     private static func checkArgument(_ text: String?, _ label: String) throws(StreamError) {

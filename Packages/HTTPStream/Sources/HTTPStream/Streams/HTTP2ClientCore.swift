@@ -281,39 +281,36 @@ extension HTTP2ClientCore {
         if signals.last !== point { signals.append(point) }
     }
 
+    /// Signals the point of a stream, and returns the stream; nil if its load has closed it.
+    private mutating func signalled(_ identifier: StreamID) -> HTTP2ClientStream? {
+        guard let stream = streams[identifier] else { return nil }
+        signal(stream.point)
+        return stream
+    }
+
     /// Signals the streams that can send more of their bodies.
     private mutating func signalWritable() {
         while let identifier = machine.nextWritable() {
-            guard let stream = streams[identifier] else { continue }
-            stream.isFull = false
-            signal(stream.point)
+            signalled(identifier)?.isFull = false
         }
     }
 
     private mutating func handle(_ event: HTTP2Event, now: Moment) {
-        func change(_ identifier: StreamID, _ body: (HTTP2ClientStream) -> Void) {
-            guard let stream = streams[identifier] else { return }
-            body(stream)
-            signal(stream.point)
-        }
         switch event {
         case .interim(let identifier, let head), .response(let identifier, let head):
             hasAnswered = true
-            change(identifier) { $0.heads.append(head) }
+            signalled(identifier)?.heads.append(head)
         case .readable(let identifier):
             // A caller that has taken data from the input may have read all of it since.
-            let isReadable = machine.hasUnread(identifier)
-            change(identifier) { $0.isReadable = isReadable }
-        case .trailers(let identifier, let trailers): change(identifier) { $0.trailers = trailers }
-        case .ended(let identifier): change(identifier) { $0.hasEnded = true }
+            signalled(identifier)?.isReadable = machine.hasUnread(identifier)
+        case .trailers(let identifier, let trailers): signalled(identifier)?.trailers = trailers
+        case .ended(let identifier): signalled(identifier)?.hasEnded = true
         case .reset(let identifier, var failure):
-            let written = written
-            change(identifier) { stream in
-                // A head that has not left this side cannot have been processed.
-                if let opening = stream.opening, written < opening.headEnd { failure.processing = .notProcessed }
-                stream.failure = failure
-            }
-        case .sendingStopped(let identifier, _): change(identifier) { $0.isSendingStopped = true }
+            guard let stream = signalled(identifier) else { return }
+            // A head that has not left this side cannot have been processed.
+            if let opening = stream.opening, written < opening.headEnd { failure.processing = .notProcessed }
+            stream.failure = failure
+        case .sendingStopped(let identifier, _): signalled(identifier)?.isSendingStopped = true
         case .goAway: drain(now: now)
         case .settings: for element in unsettled.removeAll() { queue.append(element) }
         case .room, .drained, .request: break

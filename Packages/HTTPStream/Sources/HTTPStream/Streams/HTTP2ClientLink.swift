@@ -168,8 +168,8 @@ final class HTTP2StreamPoint: WaitPoint, @unchecked Sendable {
     override func block(
         _ half: Half, for interest: Interest, until deadline: Moment?, minding others: [Readiness]
     ) -> BlockedWake {
-        let callers = [Readiness(self, half, for: interest)] + others
-        if let wake = link.readOnThread(until: deadline, minding: callers) { return wake }
+        let caller = Readiness(self, half, for: interest)
+        if let wake = link.readOnThread(for: caller, until: deadline, minding: others) { return wake }
         defer { link.threadGoesOn(at: self) }
         return super.block(half, for: interest, until: deadline, minding: others)
     }

@@ -34,7 +34,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     deinit { pair.close() }
 
     /// Tells the program what has happened. Called without the lock, on the loop's thread or on that of a reader
-    /// (``readOnThread(until:minding:)``). The notices of one change are in order; those of two changes may not be.
+    /// (``readOnThread(for:until:minding:)``). The notices of one change are in order; those of two changes may not be.
     func perform(_ notice: Core.Notice) {}
 
     /// The point that a notice signals; nil for other notices. Called under the lock.
@@ -387,14 +387,19 @@ extension HTTP2Link where Core: ~Copyable {
     /// Reads for all messages on the calling thread, which waits for one of them, until it has a reason to go on.
     ///
     /// - Parameters:
+    ///   - message: what the thread waits for at the point of its message.
     ///   - deadline: when to stop at the latest.
-    ///   - callers: what the thread waits for, first at the point of its message.
-    /// - Returns: why it ended, as of `WaitPoint.block` at the first of the callers; nil if another thread or the loop reads. The thread waits
-    ///   at its point then, and calls ``threadGoesOn(at:)`` afterwards.
+    ///   - others: what else the thread waits for.
+    /// - Returns: why it ended, as of `WaitPoint.block` at that point; nil if another thread or the loop reads. The thread waits at its point then,
+    ///   and calls ``threadGoesOn(at:)`` afterwards.
     @available(*, noasync)
-    final func readOnThread(until deadline: Moment?, minding callers: [WaitPoint.Readiness]) -> BlockedWake? {
-        let point = callers[0].point
+    final func readOnThread(
+        for message: WaitPoint.Readiness, until deadline: Moment?, minding others: [WaitPoint.Readiness]
+    ) -> BlockedWake? {
+        let point = message.point
         guard beginReading(at: point) else { return nil }
+        var callers = others
+        callers.append(message)
         while true {
             let step = readForThread(at: point)
             if case .leaves = step {
@@ -405,8 +410,8 @@ extension HTTP2Link where Core: ~Copyable {
             if let deadline, deadline <= .now { return stopReading(.here(.ready)) }
             let end = if case .mindsOthers = step { Moment.now } else { deadline }
             switch inputPoint.block(.reader, for: .readable, until: end, minding: callers) {
-            case .elsewhere(0, let wake): return stopReading(.here(wake))
-            case .elsewhere(let index, let wake): return stopReading(.elsewhere(index - 1, wake))
+            case .elsewhere(others.count, let wake): return stopReading(.here(wake))
+            case .elsewhere(let index, let wake): return stopReading(.elsewhere(index, wake))
             case .here(.ready):
                 state.withLock { $0.input.noteMore() }
                 if let succession = role.withLock({ $0.threadTakes(at: point) }) {

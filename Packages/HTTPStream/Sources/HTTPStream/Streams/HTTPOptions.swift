@@ -144,7 +144,7 @@ public struct HTTPOptions: Sendable {
     }()
 
     /// The options as properties.
-    static let table = StreamOptionTable(
+    static let table = StreamOptionTable<HTTPOptions>(
         "HTTPStream", defaults: HTTPOptions(),
         [
             .using("continueTimeout", \.continueTimeout),
@@ -153,9 +153,7 @@ public struct HTTPOptions: Sendable {
             .using("discardTimeout", \.discardTimeout),
             .connecting("endpoints", \.endpoints),
             .using("followsRedirects", \.followsRedirects),
-            .using("host", \.host) { (options) throws(StreamError) in
-                if let host = options.host, !HTTPOrigin.isHost(host) { throw .invalidHost(host) }
-            },
+            .using("host", \.host),
             .using("keepsConnection", \.keepsConnection),
             .using("keepsEmptyUserAgent", \.keepsEmptyUserAgent),
             .using("limits", \.limits),
@@ -165,7 +163,13 @@ public struct HTTPOptions: Sendable {
             .using("responseTimeout", \.responseTimeout),
             .using("totalTimeout", \.totalTimeout),
             .using("versions", \.versions),
-        ])
+        ],
+        check: { (options) throws(StreamError) in try options.check() })
+
+    /// Checks all options, as setting each of them does.
+    func check() throws(StreamError) {
+        if let host, !HTTPOrigin.isHost(host) { throw .invalidHost(host) }
+    }
 }
 
 extension StreamProperty {

@@ -66,13 +66,13 @@ struct LoadSettings: Sendable {
     static func checked(
         _ options: HTTPOptions
     ) throws(StreamError) -> (settings: LoadSettings, others: StreamProperties) {
-        try HTTPOptions.table.check(options)
+        try options.check()
         if options.connection.isEmpty { return (LoadSettings(options), StreamProperties()) }
-        if let label = HTTPOptions.table.label(in: options.connection) {
+        let (own, others) = options.connection.split(by: .connection)
+        if others.isEmpty { return (LoadSettings(options), others) }
+        if let label = HTTPOptions.table.label(in: others) {
             throw .misplaced("connection[.http(\\.\(label))]", instead: "HTTPOptions.\(label)")
         }
-        let (own, others) = options.connection.split(by: StreamKind.http.properties)
-        if others.isEmpty { return (LoadSettings(options), others) }
         var options = options
         options.connection = own
         return (LoadSettings(options), others)

@@ -280,12 +280,13 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
             return .here(.ready)
         }
         defer { endLending() }
-        let callers = [Readiness(self, half, for: interest)] + others
+        var all = others
+        all.append(Readiness(self, half, for: interest))
+        if let second { all.append(second) }
         let end = [deadline, limit].compactMap(\.self).min()
-        let rest = second.map { [$0] } ?? []
-        switch first.point.block(first.half, for: first.interest, until: end, minding: callers + rest) {
-        case .elsewhere(0, let wake): return .here(wake)
-        case .elsewhere(let index, let wake) where index < callers.count: return .elsewhere(index - 1, wake)
+        switch first.point.block(first.half, for: first.interest, until: end, minding: all) {
+        case .elsewhere(others.count, let wake): return .here(wake)
+        case .elsewhere(let index, let wake) where index < others.count: return .elsewhere(index, wake)
         case .here(.timedOut):
             if let deadline, Moment.now >= deadline { return .here(.timedOut) }
             return .here(.ready)

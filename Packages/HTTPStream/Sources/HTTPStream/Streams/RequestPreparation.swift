@@ -260,13 +260,6 @@ struct LineWriter: ~Copyable {
     }
 
     @inline(__always)
-    mutating func write(_ byte: UInt8) {
-        precondition(count < memory.count)
-        memory[count] = byte
-        count &+= 1
-    }
-
-    @inline(__always)
     mutating func write(_ bytes: UnsafeRawBufferPointer) {
         precondition(bytes.count <= memory.count &- count)
         if let start = bytes.baseAddress {

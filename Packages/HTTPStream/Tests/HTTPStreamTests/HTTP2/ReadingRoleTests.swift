@@ -427,7 +427,9 @@ import Testing
         let link = Link(pair, core)
         let point = WaitPoint(loop: loop, only: .reader)
         let reading = Task {
-            try await onThread { _ = link.readOnThread(until: nil, minding: [.init(point, .reader, for: .readable)]) }
+            try await onThread {
+                _ = link.readOnThread(for: .init(point, .reader, for: .readable), until: nil, minding: [])
+            }
         }
         try await transport.emptyRead.value()
         gate.signal()

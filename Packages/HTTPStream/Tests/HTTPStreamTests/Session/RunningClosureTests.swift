@@ -27,6 +27,15 @@ import Testing
         return HTTPSession(configuration)
     }
 
+    /// Tokens whose closure has all the time that a busy machine needs.
+    private func tokens(
+        for url: URL, timeout: Duration = .seconds(240), _ token: @escaping @Sendable (String?) async throws -> String?
+    ) throws -> BearerTokens {
+        var tokens = try BearerTokens(for: url, token: token)
+        tokens.timeout = timeout
+        return tokens
+    }
+
     /// The session whose closure uses it.
     private final class Owned: Sendable {
         private let value = Locked<HTTPSession?>(nil)
@@ -116,7 +125,7 @@ import Testing
         let later = OneShot<Task<HTTPStatus?, any Error>>()
         let hasToken = AsyncSemaphore(0)
         let session = try session { configuration in
-            configuration.bearerTokens = try BearerTokens(for: url) { _ in
+            configuration.bearerTokens = try tokens(for: url) { _ in
                 later.provide(
                     Task {
                         try await hasToken.wait()
@@ -139,13 +148,13 @@ import Testing
         let sessions = Locked<[HTTPSession]>([])
         let (urlA, urlB) = (try url(a), try url(b))
         let first = try session { configuration in
-            configuration.bearerTokens = try BearerTokens(for: urlA) { _ in
+            configuration.bearerTokens = try tokens(for: urlA) { _ in
                 _ = try await sessions.withLock { $0[1] }.get(urlB)
                 return "a"
             }
         }
         let second = try session { configuration in
-            configuration.bearerTokens = try BearerTokens(for: urlB) { _ in
+            configuration.bearerTokens = try tokens(for: urlB) { _ in
                 _ = try await sessions.withLock { $0[0] }.get(urlA)
                 return "b"
             }
@@ -172,14 +181,14 @@ import Testing
             try await bothRun.wait()
         }
         let first = try session { configuration in
-            configuration.bearerTokens = try BearerTokens(for: urlA) { _ in
+            configuration.bearerTokens = try tokens(for: urlA) { _ in
                 try await meet()
                 _ = try await sessions.withLock { $0[1] }.get(urlB)
                 return "a"
             }
         }
         let second = try session { configuration in
-            configuration.bearerTokens = try BearerTokens(for: urlB) { _ in
+            configuration.bearerTokens = try tokens(for: urlB) { _ in
                 try await meet()
                 _ = try await sessions.withLock { $0[0] }.get(urlA)
                 return "b"
@@ -200,11 +209,11 @@ import Testing
         var request = try HTTPRequest(method: .get, url: url)
         if hasEmptyField { try request.fields.set("", for: .authorization) }
         let session = try session { [request] configuration in
-            var tokens = try BearerTokens(for: url) { _ in
+            configuration.bearerTokens = try tokens(
+                for: url, timeout: hasEmptyField ? .seconds(240) : .milliseconds(10)
+            ) { _ in
                 try await Task.detached { try await own.session?.load(request).text }.value
             }
-            if !hasEmptyField { tokens.timeout = .milliseconds(10) }
-            configuration.bearerTokens = tokens
         }
         own.session = session
         defer { own.session = nil }

@@ -23,17 +23,14 @@
         let label: String
         let field: any PartialKeyPath<Options> & Sendable
         let value: @Sendable (Options) -> (any Sendable)?
-        let set: @Sendable (inout Options, (any Sendable)?, _ defaults: Options) throws(StreamError) -> Void
-        /// Throws if the field has an invalid value; nil if each value is valid. It reads the field directly, because it runs for each stream, and a
-        /// key path takes ten times as long.
-        let check: (@Sendable (Options) throws(StreamError) -> Void)?
+        let set: @Sendable (inout Options, (any Sendable)?, _ defaults: Options) -> Void
         let adding: @Sendable (StreamPropertyTable, _ name: String, _ defaults: Options) -> StreamPropertyTable
     }
 
     private let prefix: String
     private let defaults: Options
     private let rows: [Row]
-    private let checks: [@Sendable (Options) throws(StreamError) -> Void]
+    private let check: @Sendable (Options) throws(StreamError) -> Void
     private let indices: [String: Int]
 
     /// Makes a table.
@@ -42,11 +39,15 @@
     ///   - prefix: the first part of the properties' names: `Mailbox` for `Mailbox.folder`.
     ///   - defaults: the options that apply if none is set.
     ///   - rows: one row for each option.
-    public init(_ prefix: String, defaults: Options, _ rows: [Row]) {
+    ///   - check: throws if an option has an invalid value.
+    public init(
+        _ prefix: String, defaults: Options, _ rows: [Row],
+        check: @escaping @Sendable (Options) throws(StreamError) -> Void = { _ in }
+    ) {
         self.prefix = prefix
         self.defaults = defaults
         self.rows = rows
-        checks = rows.compactMap(\.check)
+        self.check = check
         let names = rows.map { "\(prefix).\($0.label)" }
         indices = Dictionary(uniqueKeysWithValues: zip(names, rows.indices))
     }
@@ -79,11 +80,14 @@
 
     /// Sets the property with this name; nil restores the default. Returns false if there is no such row.
     ///
-    /// - Throws: the error of the row's check. Nothing has changed then.
+    /// - Throws: the error of the check. Nothing has changed then.
     public func set(_ value: (any Sendable)?, named name: String, in options: inout Options) throws(StreamError) -> Bool
     {
         guard let index = indices[name] else { return false }
-        try rows[index].set(&options, value, defaults)
+        var changed = options
+        rows[index].set(&changed, value, defaults)
+        try check(changed)
+        options = changed
         return true
     }
 
@@ -93,13 +97,6 @@
         var found: Int?
         properties.forEach { key, _ in found = found ?? indices[key.name] }
         return found.map { rows[$0].label }
-    }
-
-    /// Checks all options, as setting each of them would.
-    ///
-    /// - Throws: the error of the first check that fails.
-    public func check(_ options: Options) throws(StreamError) {
-        for check in checks { try check(options) }
     }
 
     /// Adds the rows of the table to those of a kind of stream, without those of some fields.
@@ -120,10 +117,9 @@ extension StreamOptionTable.Row {
     ) -> Self {
         Self(
             label: label, field: field, value: { $0[keyPath: field] },
-            set: { (options, value, defaults) throws(StreamError) in
+            set: { options, value, defaults in
                 options[keyPath: field] = value.flatMap { StreamProperty<Value>.typed($0) } ?? defaults[keyPath: field]
             },
-            check: nil,
             adding: { table, name, defaults in
                 table.using(
                     StreamProperty<Value>(setting: name, access: .beforeOpen, default: defaults[keyPath: field]))
@@ -138,20 +134,7 @@ extension StreamOptionTable.Row {
     @_spi(Packages) public static func using<Value: Sendable>(
         _ label: String, _ field: any WritableKeyPath<Options, Value?> & Sendable
     ) -> Self {
-        Self(label: label, optional: field, check: nil) { table, property in table.using(property) }
-    }
-
-    /// An option that applies to one opening, transfer or stream, and cannot have every value.
-    ///
-    /// - Parameters:
-    ///   - label: the name of the field.
-    ///   - field: the field.
-    ///   - check: throws if the options have an invalid value in this field.
-    @_spi(Packages) public static func using<Value: Sendable>(
-        _ label: String, _ field: any WritableKeyPath<Options, Value?> & Sendable,
-        check: @escaping @Sendable (Options) throws(StreamError) -> Void
-    ) -> Self {
-        Self(label: label, optional: field, check: check) { table, property in table.using(property) }
+        Self(label: label, optional: field) { table, property in table.using(property) }
     }
 
     /// An option that determines the connection: streams share a connection only if their values are equal.
@@ -162,23 +145,18 @@ extension StreamOptionTable.Row {
     @_spi(Packages) public static func connecting<Value: Equatable & Sendable>(
         _ label: String, _ field: any WritableKeyPath<Options, Value?> & Sendable
     ) -> Self {
-        Self(label: label, optional: field, check: nil) { table, property in table.connecting(property) }
+        Self(label: label, optional: field) { table, property in table.connecting(property) }
     }
 
     private init<Value: Sendable>(
         label: String, optional field: any WritableKeyPath<Options, Value?> & Sendable,
-        check: (@Sendable (Options) throws(StreamError) -> Void)?,
         adding: @escaping @Sendable (StreamPropertyTable, StreamProperty<Value>) -> StreamPropertyTable
     ) {
         self.init(
             label: label, field: field, value: { $0[keyPath: field] },
-            set: { (options, value, defaults) throws(StreamError) in
-                var changed = options
-                changed[keyPath: field] = value.flatMap { StreamProperty<Value>.typed($0) } ?? defaults[keyPath: field]
-                try check?(changed)
-                options = changed
+            set: { options, value, defaults in
+                options[keyPath: field] = value.flatMap { StreamProperty<Value>.typed($0) } ?? defaults[keyPath: field]
             },
-            check: check,
             adding: { table, name, defaults in
                 adding(table, StreamProperty(setting: name, access: .beforeOpen, default: defaults[keyPath: field]))
             })

@@ -193,7 +193,8 @@ final class Opening: WaitPoint, @unchecked Sendable {
             defer { state.withLock { $0.idleThreads -= 1 } }
             return super.block(half, for: interest, until: deadline, minding: others)
         }
-        let callers = [Readiness(self, half, for: interest)] + others
+        var callers = others
+        callers.append(Readiness(self, half, for: interest))
         var wake = Wake.ready
         while let wait = step(&item, after: wake) {
             let first = wait.points[0]
@@ -203,7 +204,7 @@ final class Opening: WaitPoint, @unchecked Sendable {
             switch outcome {
             case .elsewhere(let index, let reason) where index < callers.count:
                 passToLoop(item)
-                return index == 0 ? .here(reason) : .elsewhere(index - 1, reason)
+                return index == others.count ? .here(reason) : .elsewhere(index, reason)
             case .here(.timedOut) where deadline.map { $0 <= .now } == true, .here(.failed):
                 passToLoop(item)
                 return outcome
