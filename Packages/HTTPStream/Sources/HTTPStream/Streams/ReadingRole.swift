@@ -21,8 +21,11 @@ internal import EventLoops
 ///     free   | takes the role             | is noted; loop    |                                          | loop; if a thread has read
 ///            |                            |                   |                                          | since, it checks again
 struct ReadingRole: Sendable {
-    enum Reader: Sendable {
-        case loop, thread, free
+    enum Reader: Hashable, Sendable {
+        case loop
+        case thread
+        /// None. A thread may have been woken to take the role; it has not waited again.
+        case free(hasWoken: Bool)
     }
 
     /// What a thread does that has to wait.
@@ -51,8 +54,6 @@ struct ReadingRole: Sendable {
 
     private(set) var reader = Reader.loop
     private(set) var check = Check.none
-    /// Whether a thread has been woken to take the free role, and has not waited again.
-    private(set) var isWaking = false
     /// The points of the threads that wait while another one reads.
     private(set) var threads: [WaitPoint] = []
     /// The points at which a task or a callback has begun to wait, and that have not been signalled since.
@@ -72,7 +73,7 @@ struct ReadingRole: Sendable {
             threads.append(point)
             return .waits
         }
-        (reader, isWaking) = (.thread, false)
+        reader = .thread
         if case .expected = check { check = .expected(hasThreadRead: true) }
         return .reads(insteadOfLoop: wasLoop)
     }
@@ -87,7 +88,7 @@ struct ReadingRole: Sendable {
     mutating func taskWaits(at point: WaitPoint) -> Bool {
         tasks.insert(ObjectIdentifier(point))
         guard case .free = reader else { return false }
-        (reader, isWaking) = (.loop, false)
+        reader = .loop
         return true
     }
 
@@ -113,10 +114,10 @@ struct ReadingRole: Sendable {
 
     /// A call that takes data from the input has found some, or the end. Returns what follows if the role is free.
     mutating func callerGoesOn() -> Succession? {
-        guard case .free = reader else { return nil }
+        guard case .free(let hasWoken) = reader else { return nil }
         if case .expected = check { check = .expected(hasThreadRead: true) }
         // A woken thread is on its way to the role: no second one is woken.
-        return isWaking || threads.isEmpty && tasks.isEmpty ? nil : readerGoesOn()
+        return hasWoken || threads.isEmpty && tasks.isEmpty ? nil : readerGoesOn()
     }
 
     /// There is input for the thread that reads. If it takes its data from the input itself, the role becomes free, and no thread is woken.
@@ -125,7 +126,7 @@ struct ReadingRole: Sendable {
     mutating func threadTakes(at point: WaitPoint) -> Succession? {
         guard let index = takers.firstIndex(where: { $0 === point }) else { return nil }
         takers.remove(at: index)
-        reader = .free
+        reader = .free(hasWoken: false)
         return .free(wakes: nil, checksSoon: expectCheck())
     }
 
@@ -135,8 +136,7 @@ struct ReadingRole: Sendable {
             reader = .loop
             return .loop
         }
-        reader = .free
-        isWaking = !threads.isEmpty
+        reader = .free(hasWoken: !threads.isEmpty)
         return .free(wakes: threads.isEmpty ? nil : threads.removeFirst(), checksSoon: expectCheck())
     }
 
@@ -155,10 +155,9 @@ struct ReadingRole: Sendable {
 
     /// The loop checks whether there is a reader. Returns whether it must check again soon.
     mutating func loopChecks() -> Bool {
-        isWaking = false
         switch (check, reader) {
         case (.expected(hasThreadRead: true), .free):
-            check = .expected(hasThreadRead: false)
+            (check, reader) = (.expected(hasThreadRead: false), .free(hasWoken: false))
             return true
         case (_, .free): reader = .loop
         case (_, .thread), (_, .loop): break

@@ -40,7 +40,7 @@ import Testing
             return fail("the loop checks twice")
         }
         let checksAgain = role.loopChecks()
-        #expect(checksAgain && role.reader == .free)
+        #expect(checksAgain && role.reader == .free(hasWoken: false))
         let checksOnceMore = role.loopChecks()
         #expect(!checksOnceMore && role.reader == .loop)
     }
@@ -58,7 +58,7 @@ import Testing
         guard case .free(wakes: nil, checksSoon: true) = role.threadTakes(at: point) else {
             return fail("it reads for all")
         }
-        #expect(role.reader == .free && role.threads.count == 1)
+        #expect(role.reader == .free(hasWoken: false) && role.threads.count == 1)
         #expect(role.mayTake(onLoop: false) && role.check == .expected(hasThreadRead: false))
         guard case .free(wakes: let woken?, checksSoon: false) = role.callerGoesOn() else {
             return fail("no thread reads")
@@ -122,15 +122,15 @@ import Testing
                 waiting.map { point in points.firstIndex { $0 === point } ?? -1 }
             }
             return [
-                role.reader, role.check, role.isWaking, indices(role.threads), role.tasks, indices(role.takers), doing,
+                role.reader, role.check, indices(role.threads), role.tasks, indices(role.takers), doing,
                 loopChecks,
             ]
         }
 
         /// A waiter has no reader, and will have none.
-        var isStuck: Bool {
-            doing.contains(.waits) && role.reader == .free && !loopChecks
-        }
+        var isStuck: Bool { doing.contains(.waits) && isFree && !loopChecks }
+
+        var isFree: Bool { if case .free = role.reader { true } else { false } }
 
         /// Each thing that can happen now.
         var successors: [Model] {
@@ -153,7 +153,7 @@ import Testing
                 case .isWoken: add { $0.goOn(waiter) }
                 case .waits:
                     add { $0.goOn(waiter) }  // its deadline
-                    if role.reader != .free { add { $0.wake(index) } }
+                    if !isFree { add { $0.wake(index) } }
                 case .takes:
                     add { $0.look(waiter) }
                     add { $0.doing[index] = .runs }  // its deadline
