@@ -166,3 +166,13 @@ public enum OpenAttempt: Sendable, Hashable {
     /// Wait for this interest at the transport's ``StreamTransport/waitPoint``, then take the next step.
     case wouldBlock(Interest)
 }
+
+extension WaitPoint.Half {
+    /// The readiness that a transfer of this direction usually waits for.
+    package var interest: Interest {
+        switch self {
+        case .reader: .readable
+        case .writer: .writable
+        }
+    }
+}

@@ -19,7 +19,7 @@ final class Connection: Sendable {
     // Unchecked: written before a half's status becomes `open` (a releasing store) or with both halves entered; read only
     // after that status was seen (an acquiring load) or under the lock. So reads and writes never overlap, and checking
     // for it would be wasted.
-    @exclusivity(unchecked) private nonisolated(unsafe) var slot: Engine?
+    @exclusivity(unchecked) private nonisolated(unsafe) var slot: (any StreamTransport)?
     let halves = ConnectionHalves()
     /// Set at opening: a short read has drained the source. True only for TCP: a read from a Unix socket may stop short.
     private let shortReadDrains = Atomic<Bool>(false)
@@ -69,7 +69,7 @@ final class Connection: Sendable {
     var streamKind: StreamKind { connectionKind.kind(over: withDetails { $0.securedTransport } ?? transport) }
 
     /// The engine; nil until open. Read it only when the half's status is open, or under the lock.
-    var engine: Engine? { hasBareTransport ? transport.map { .layer($0) } : slot }
+    var engine: (any StreamTransport)? { hasBareTransport ? transport : slot }
 
     /// Whether there is an ``engine``. Comparing it with nil would copy it.
     private var hasEngine: Bool {
@@ -192,11 +192,10 @@ extension Connection {
     }
 
     /// Ends opening with its result.
-    func finishOpening(_ result: Result<Engine, StreamError>) {
+    func finishOpening(_ result: Result<any StreamTransport, StreamError>) {
         switch result {
-        case .success(.layer(let layer)) where layer === transport: install(nil, as: .bareTransport)
-        case .success(let engine):
-            if case .socket = engine { install(engine, as: .socket) } else { install(engine, as: .layer) }
+        case .success(let engine) where engine === transport: install(nil, as: .bareTransport)
+        case .success(let engine): install(engine, as: engine is SocketTransport ? .socket : .layer)
         case .failure(let error):
             let openingPoint = withDetails { details in
                 if details.error == nil { details.error = error }
@@ -210,7 +209,7 @@ extension Connection {
     /// Ends opening with an engine, which is closed instead if both halves have been closed meanwhile.
     ///
     /// - Parameter engine: nil for the bare transport.
-    private func install(_ engine: consuming Engine?, as kind: EngineKind) {
+    private func install(_ engine: consuming (any StreamTransport)?, as kind: EngineKind) {
         let (openingPoint, isUnwanted, isWatched) = withDetails { details in
             let isUnwanted = isClosed
             if !isUnwanted {
@@ -318,7 +317,7 @@ extension Connection {
         struct Objects {
             /// The engine, unless it is the socket or the bare transport. An engine that is set later needs no work here: it is
             /// refused once both halves are closed, and no call on a closed half waits at it.
-            let layer: Engine?
+            let layer: (any StreamTransport)?
             let openingPoint: OpeningPoint?
             let client: StreamClient?
         }
@@ -373,7 +372,7 @@ extension Connection {
         }
         guard let change else { return kept }
         // Only a shutdown wakes a thread that waits in a system call.
-        if case .socket = change.engine, point.ownership == .owned {
+        if change.engine is SocketTransport, point.ownership == .owned {
             _ = point.withDescriptor { shutdown($0, CInt(SHUT_RDWR)) }
         }
         announce(change)
@@ -382,7 +381,7 @@ extension Connection {
 
     /// A change of status to `error`, with the points where calls may be waiting.
     private struct StatusChange {
-        let engine: Engine?
+        let engine: (any StreamTransport)?
         let openingPoint: OpeningPoint?
     }
 

@@ -4,7 +4,7 @@ internal import Glibc
 extension Connection {
     /// How a stream gets its engine: at once or step by step.
     enum Start: Sendable {
-        case opened(Engine)
+        case opened(any StreamTransport)
         /// ``Connection/transport`` is open, and is the engine.
         case openedTransport
         case continues(any OpeningWork)

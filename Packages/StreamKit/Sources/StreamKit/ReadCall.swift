@@ -89,7 +89,7 @@ struct ReadCall {
                     ? try connection.transport?.read(into: &buffer) : try connection.transport?.tryRead(into: &buffer)
             {
                 attempt = mayBlock ? moved : point.count(moved)
-            } else if case .layer(let layer)? = connection.engine {
+            } else if let layer = connection.engine {
                 attempt = mayBlock ? try layer.read(into: &buffer) : point.count(try layer.tryRead(into: &buffer))
             } else {
                 return try connection.attemptWhileNotOpen(.reader)
@@ -107,4 +107,12 @@ struct ReadCall {
     /// Saves one system call per round trip. Used only on the loop's thread, where epoll's reports are processed before
     /// this code runs; elsewhere it costs more than it saves.
     private static func isFutile(_ point: WaitPoint) -> Bool { point.isDrained && point.loop.isCurrent }
+}
+
+extension WaitPoint {
+    /// Counts the bytes that a layer's read moved (``countBytes(_:_:)``); returns the attempt.
+    fileprivate func count(_ attempt: Attempt) -> Attempt {
+        if case .moved(let count) = attempt { countBytes(count, .reader) }
+        return attempt
+    }
 }

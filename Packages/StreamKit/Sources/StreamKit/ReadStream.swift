@@ -99,13 +99,13 @@ extension ReadStream {
         let point = WaitPoint(loop: loop)
         self.init(
             Connection(.readMemory, point: point, only: .reader) { _ in
-                .opened(.layer(MemorySource(bytes, point: point)))
+                .opened(MemorySource(bytes, point: point))
             })
     }
 
     /// Makes a stream of memory that another module of this package provides, which opens at once.
     package convenience init(memory: any StreamTransport) {
-        self.init(Connection(.readMemory, point: memory.waitPoint, only: .reader) { _ in .opened(.layer(memory)) })
+        self.init(Connection(.readMemory, point: memory.waitPoint, only: .reader) { _ in .opened(memory) })
     }
 
     /// Makes a stream of the bytes of a file. The file is first accessed by `open()`, which fails if it does not exist.
@@ -130,7 +130,7 @@ extension ReadStream {
                     try FileTransport.open(path: path, mode: .read, from: offset, point: point)
                 }
                 if opensOnThread { return .continues(FileOpening(path: path, loop: loop, open)) }
-                return .opened(.layer(try open()))
+                return .opened(try open())
             })
     }
 

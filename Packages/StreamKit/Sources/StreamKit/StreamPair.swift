@@ -84,11 +84,11 @@ public struct StreamPair: Sendable {
         return StreamPair(
             input: ReadStream(
                 Connection(.boundInput, point: readingPoint, only: .reader) { _ in
-                    .opened(.layer(PipeTransport(buffer, end: .reading)))
+                    .opened(PipeTransport(buffer, end: .reading))
                 }),
             output: WriteStream(
                 Connection(.boundOutput, point: writingPoint, only: .writer) { _ in
-                    .opened(.layer(PipeTransport(buffer, end: .writing)))
+                    .opened(PipeTransport(buffer, end: .writing))
                 }))
     }
 

@@ -65,7 +65,7 @@ extension WriteStream {
                     try FileTransport.open(path: path, mode: mode, from: offset, point: point)
                 }
                 if opensOnThread { return .continues(FileOpening(path: path, loop: loop, open)) }
-                return .opened(.layer(try open()))
+                return .opened(try open())
             })
         if append { connection.withDetails { $0.properties[.appendToFile] = true } }
     }
@@ -86,7 +86,7 @@ extension WriteStream {
         let point = WaitPoint(loop: loop)
         self.init(
             Connection(.writtenMemory, point: point, only: .writer) { _ in
-                .opened(.layer(MemorySink(capacity: capacity, point: point)))
+                .opened(MemorySink(capacity: capacity, point: point))
             })
     }
 

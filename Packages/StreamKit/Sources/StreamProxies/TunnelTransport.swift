@@ -27,14 +27,15 @@ package final class TunnelTransport: StreamTransport {
     /// The most reads of one call.
     private static let maximumReads = 16
 
-    private let lower: Engine
+    private let lower: any StreamTransport
     private let state: Locked<State>
 
     /// - Parameters:
     ///   - tls: the result of the handshake with the proxy; nil without TLS.
     ///   - binding: the channel binding (``StreamProperty/serverEndPointBinding``) of the TLS to the proxy; nil without TLS.
     package init(
-        _ machine: any TunnelMachine, over lower: Engine, tls: TLSInformation? = nil, boundBy binding: [UInt8]? = nil
+        _ machine: any TunnelMachine, over lower: any StreamTransport, tls: TLSInformation? = nil,
+        boundBy binding: [UInt8]? = nil
     ) {
         self.lower = lower
         var machine = machine
@@ -60,12 +61,10 @@ package final class TunnelTransport: StreamTransport {
     package var refusal: TunnelRefusal? { state.withLock { $0.machine.refusal } }
 
     /// What carries the target's bytes, once open.
-    package var engine: Engine {
-        if case .layer(let transport) = lower, let layer = state.withLock({ $0.machine.layer(over: transport) }) {
-            return .layer(layer)
-        }
+    package var engine: any StreamTransport {
+        if let layer = state.withLock({ $0.machine.layer(over: lower) }) { return layer }
         // Bytes from the target arrived together with the proxy's answer.
-        return state.withLock { $0.surplus.count > $0.taken } ? .layer(self) : lower
+        return state.withLock { $0.surplus.count > $0.taken } ? self : lower
     }
 
     package func tryOpen() throws(StreamError) -> OpenAttempt {

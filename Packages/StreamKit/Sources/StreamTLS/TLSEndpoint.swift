@@ -53,7 +53,8 @@ final class TLSEndpoint {
     var cachedServerEndPoint: [UInt8]??
 
     init(
-        _ configuration: borrowing TLSConfiguration, _ context: TLSContext, _ peer: TLSPeer, over lower: Engine
+        _ configuration: borrowing TLSConfiguration, _ context: TLSContext, _ peer: TLSPeer,
+        over lower: any StreamTransport
     ) throws(StreamError) {
         OpenSSLErrors.clear()
         let below = TLSLower(lower)
@@ -207,7 +208,7 @@ extension TLSEndpoint {
         if hasFinished { return .ended }
         try checkOpen()
         if let interest = try flush() { return .wouldBlock(interest) }
-        return try lower.engine.writability()
+        return try lower.transport.writability()
     }
 
     /// Sends what remains of earlier writes. Returns the interest to wait for if the lower transport does not take all
@@ -309,7 +310,7 @@ extension TLSEndpoint {
         if SSL_want(ssl) == SSL_WRITING { return lower.writeInterest }
         if lower.isBudgetSpent {
             // The readiness edge of the bytes that are still below has been consumed.
-            lower.engine.waitPoint.signalNextTurn(.readable)
+            lower.transport.waitPoint.signalNextTurn(.readable)
             return .readable
         }
         return lower.hasUnsent ? lower.readInterest.union(lower.writeInterest) : lower.readInterest

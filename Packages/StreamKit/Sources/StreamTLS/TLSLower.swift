@@ -14,7 +14,7 @@ internal import Glibc
 /// the caller may continue with any bytes. The endpoint makes no new record while bytes are unsent, so they are at most
 /// one record, or one flight of the handshake.
 final class TLSLower {
-    let engine: Engine
+    let transport: any StreamTransport
 
     /// The interest of the last read that would block.
     private(set) var readInterest = Interest.readable
@@ -53,8 +53,8 @@ final class TLSLower {
     static let maximumUnsent = 256 << 10
     private static let beginningLength = 24
 
-    init(_ engine: Engine) {
-        self.engine = engine
+    init(_ transport: any StreamTransport) {
+        self.transport = transport
     }
 
     var hasUnsent: Bool { !unsent.isEmpty }
@@ -70,7 +70,7 @@ final class TLSLower {
         if let writeFailure { throw writeFailure }
         while sent < unsent.count {
             do throws(StreamError) {
-                switch try engine.tryWrite(unsent.span.bytes.extracting(droppingFirst: sent)) {
+                switch try transport.tryWrite(unsent.span.bytes.extracting(droppingFirst: sent)) {
                 case .moved(let count): sent += count
                 case .wouldBlock(let interest):
                     writeInterest = interest
@@ -93,7 +93,7 @@ final class TLSLower {
         while beginning.count < TLSLower.beginningLength, !isEnded, readFailure == nil {
             var span = buffer.mutableSpan
             var bytes = span.mutableBytes
-            guard case .moved(let count)? = try? engine.tryRead(into: &bytes) else { break }
+            guard case .moved(let count)? = try? transport.tryRead(into: &bytes) else { break }
             beginning += buffer.prefix(min(count, TLSLower.beginningLength - beginning.count))
         }
         return beginning
@@ -126,7 +126,7 @@ final class TLSLower {
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         if isEnded || readFailure != nil { return nil }
         // The first read of a call makes progress in any case.
-        if byteBudget == 0 || recordBudget == 0 || (hasRead && engine.waitPoint.loop.isShareSpent) {
+        if byteBudget == 0 || recordBudget == 0 || (hasRead && transport.waitPoint.loop.isShareSpent) {
             isBudgetSpent = true
             return nil
         }
@@ -135,7 +135,7 @@ final class TLSLower {
         if !held.isEmpty { return takeHeld(into: buffer) }
         do throws(StreamError) {
             var span = MutableRawSpan(_unsafeBytes: buffer)
-            switch try engine.tryRead(into: &span) {
+            switch try transport.tryRead(into: &span) {
             case .moved(let count): return take(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
             case .ended: isEnded = true
             case .wouldBlock(let interest): readInterest = interest
@@ -183,7 +183,7 @@ final class TLSLower {
             if isClear {
                 send: while count < bytes.count {
                     let rest = RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[count...]))
-                    switch try engine.tryWrite(rest) {
+                    switch try transport.tryWrite(rest) {
                     case .moved(let moved): count += moved
                     case .wouldBlock(let interest):
                         writeInterest = interest

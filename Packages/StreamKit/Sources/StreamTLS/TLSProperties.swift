@@ -53,8 +53,3 @@ extension StreamTransport {
     /// The kind of a custom transport.
     public var kind: StreamKind { .transport }
 }
-
-extension Engine {
-    /// The kind of the layer; a socket has that of a custom transport, which TLS can be added to.
-    package var kind: StreamKind { layer?.kind ?? .transport }
-}

@@ -8,7 +8,7 @@ internal import COpenSSL
 /// A write may be accepted as a whole although the lower transport takes only a part of it. The next call of any kind,
 /// or ``tryFlush()``, sends the rest of the encrypted record.
 package final class TLSTransport: StreamTransport {
-    package let lower: Engine
+    package let lower: any StreamTransport
     private let endpoint: Locked<TLSEndpoint>
 
     /// Prepares a connection; ``tryOpen()`` performs the handshake. `lower` must be open by then.
@@ -21,7 +21,7 @@ package final class TLSTransport: StreamTransport {
     /// - Throws: ``TLSFailure/badConfiguration`` for a configuration that cannot work with any peer.
     package convenience init(
         _ configuration: borrowing TLSConfiguration, peerName: String?, port: UInt16? = nil,
-        through route: String? = nil, over lower: Engine, context: TLSContext
+        through route: String? = nil, over lower: any StreamTransport, context: TLSContext
     ) throws(StreamError) {
         let peer = try TLSPeer(configuration, streamName: peerName, port: port, through: route)
         try self.init(configuration, peer, over: lower, context: context)
@@ -29,7 +29,8 @@ package final class TLSTransport: StreamTransport {
 
     /// Prepares a connection to a peer that is known.
     package init(
-        _ configuration: borrowing TLSConfiguration, _ peer: TLSPeer, over lower: Engine, context: TLSContext
+        _ configuration: borrowing TLSConfiguration, _ peer: TLSPeer, over lower: any StreamTransport,
+        context: TLSContext
     ) throws(StreamError) {
         self.lower = lower
         endpoint = Locked(try TLSEndpoint(configuration, context, peer, over: lower))

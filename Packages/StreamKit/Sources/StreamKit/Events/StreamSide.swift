@@ -170,13 +170,6 @@ public struct StreamSide: Sendable {
     /// The result that a try would have now, without transferring anything. For the client.
     private func look() throws(StreamError) -> Attempt {
         guard connection.isOpen(half) else { return try connection.attemptWhileNotOpen(half) }
-        if connection.hasSocket {
-            do throws(StreamError) {
-                return try look(at: .socket(connection.point))
-            } catch {
-                throw connection.fail(error, half)
-            }
-        }
         guard let engine = connection.engine else { return try connection.attemptWhileNotOpen(half) }
         do throws(StreamError) {
             let attempt = try look(at: engine)
@@ -189,7 +182,7 @@ public struct StreamSide: Sendable {
         }
     }
 
-    private func look(at engine: Engine) throws(StreamError) -> Attempt {
+    private func look(at engine: any StreamTransport) throws(StreamError) -> Attempt {
         let attempt = try connection.point.whileOpen { () throws(StreamError) -> Attempt in
             switch half {
             case .reader:
@@ -204,8 +197,9 @@ public struct StreamSide: Sendable {
     }
 
     /// Wakes a call on this half. Looking moves bytes (or a failure) from the descriptor into a layer such as TLS,
-    /// perhaps before the loop has seen them; a call that found nothing just before would then wait forever.
-    private func wakeCall(_ engine: Engine) {
-        if isInside { engine.waitPoint.signal(half.interest) }
+    /// perhaps before the loop has seen them; a call that found nothing just before would then wait forever. Looking at a
+    /// socket moves none.
+    private func wakeCall(_ engine: any StreamTransport) {
+        if isInside, !connection.hasSocket { engine.waitPoint.signal(half.interest) }
     }
 }

@@ -56,7 +56,7 @@ struct FileOpening: OpeningWork {
     }
 
     mutating func advance(_ connection: Connection) throws(StreamError) -> OpeningStep {
-        if let outcome = call.result.value { return .opened(.layer(try outcome.get())) }
+        if let outcome = call.result.value { return .opened(try outcome.get()) }
         if deadline <= .now {
             abandon(connection)
             throw StreamError(ofFileCall: .timedOut)

@@ -273,7 +273,7 @@ enum OpeningStep: Sendable {
     }
 
     /// The stream is open, with this engine.
-    case opened(Engine)
+    case opened(any StreamTransport)
     case wait(Wait)
 }
 

@@ -12,7 +12,7 @@ struct StreamConnector: OpeningWork {
         case connected(SocketAddress?)
         case preparing(ContextPreparation, step: Int)
         case securing(TLSTransport, step: Int)
-        case open(Engine)
+        case open(any StreamTransport)
     }
 
     private let plan: ConnectPlan
@@ -67,7 +67,7 @@ struct StreamConnector: OpeningWork {
                     phase = securing
                 } else {
                     if case .ip? = address { connection.noteShortReadDrains() }
-                    phase = .open(.socket(connection.point))
+                    phase = .open(SocketTransport(connection.point))
                 }
             case .preparing(let preparation, let step):
                 guard let tls = try finish(preparation, step, connection) else {
@@ -77,7 +77,7 @@ struct StreamConnector: OpeningWork {
             case .securing(let tls, let step):
                 if let interest = try shakeHands(tls, step, connection) { return wait(for: interest, connection) }
                 connection.endStep(step, .succeeded(tls.summary))
-                phase = .open(.layer(tls))
+                phase = .open(tls)
             case .open(let engine):
                 // Stop watching: packets of a stream that is read by blocking calls must not wake the loop. An async
                 // wait registers the descriptor again.
@@ -157,7 +157,8 @@ struct StreamConnector: OpeningWork {
         _ configuration: borrowing TLSConfiguration, _ context: TLSContext, _ connection: Connection
     ) throws(StreamError) -> TLSTransport {
         try TLSTransport(
-            configuration, peerName: plan.endpoint.name, port: plan.endpoint.port, over: .socket(connection.point),
+            configuration, peerName: plan.endpoint.name, port: plan.endpoint.port,
+            over: SocketTransport(connection.point),
             context: context)
     }
 

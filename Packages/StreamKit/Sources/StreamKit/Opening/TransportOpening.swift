@@ -64,7 +64,7 @@ struct TransportOpening: OpeningWork {
                     return wait(at: .init(transport.waitPoint, half, for: interest))
                 }
                 switch security {
-                case .none: return .opened(.layer(transport))
+                case .none: return .opened(transport)
                 case .ofTransport(let configuration):
                     let step = connection.beginStep(.tls(configuration.peerName ?? remoteName))
                     try secure(configuration, step, connection)
@@ -77,7 +77,7 @@ struct TransportOpening: OpeningWork {
                 guard let context else { return wait(at: preparation.readiness) }
                 try secure(configuration, with: context, step, connection)
             case .securing(let tls, let step):
-                guard let interest = try shakeHands(tls, step, connection) else { return .opened(.layer(tls)) }
+                guard let interest = try shakeHands(tls, step, connection) else { return .opened(tls) }
                 return wait(at: .init(tls.waitPoint, half, for: interest))
             }
         }
@@ -135,11 +135,11 @@ struct TransportOpening: OpeningWork {
     ) throws(StreamError) {
         let tls = try reporting(step, connection) { () throws(StreamError) in
             if case .withPeer(let peer, _) = security {
-                return try TLSTransport(configuration, peer, over: .layer(transport), context: context)
+                return try TLSTransport(configuration, peer, over: transport, context: context)
             }
             let port = transport.property(named: StreamProperty<UInt16>.remotePort.name) as? UInt16
             return try TLSTransport(
-                configuration, peerName: remoteName, port: port, over: .layer(transport), context: context)
+                configuration, peerName: remoteName, port: port, over: transport, context: context)
         }
         connection.withDetails { $0.securedTransport = tls }
         phase = .securing(tls, step: step)

@@ -39,7 +39,7 @@ struct ProxiedOpening: OpeningWork {
         /// When the route must be open; nil for no limit.
         let deadline: Moment?
         /// The topmost layer so far.
-        var engine: Engine
+        var engine: any StreamTransport
 
         var hops: [any StreamProxy] { plan.route.hops }
         /// The route as part of the key of TLS sessions.
@@ -133,7 +133,7 @@ struct ProxiedOpening: OpeningWork {
         let target = plan.route.hops.first.map { Endpoint.host($0.host, port: $0.port) } ?? endpoint
         let lower = Connection(to: target, own, toProxy: true, loop: connection.point.loop)
         connection.setLower(lower, at: now)
-        route = Route(plan: plan, connection: lower, deadline: deadline, engine: .layer(lower))
+        route = Route(plan: plan, connection: lower, deadline: deadline, engine: lower)
         phase = .connecting
         // The next check of the connection sees an immediate failure.
         do throws(StreamError) {
@@ -275,7 +275,7 @@ struct ProxiedOpening: OpeningWork {
             return nil
         }
         connection.endStep(step, .succeeded(tls.summary))
-        route?.engine = .layer(tls)
+        route?.engine = tls
         if let hop { return try addLayer(for: hop, isTLSOpen: true, connection) }
         return finish(connection)
     }

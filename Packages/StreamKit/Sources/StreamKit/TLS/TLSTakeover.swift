@@ -64,9 +64,7 @@ extension StreamPair {
     ///   there is no TLS. The pair is unchanged.
     public init(afterTLSOf pair: StreamPair) throws(StreamError) {
         let secured = pair.input.connection
-        guard case .layer(let layer)? = secured.engine, let tls = layer as? TLSTransport else {
-            throw StreamError(posix: ENOTSUP)
-        }
+        guard let tls = secured.engine as? TLSTransport else { throw StreamError(posix: ENOTSUP) }
         try tls.checkEnded()
         secured.takeOver()
         for half in WaitPoint.Half.allCases { StreamSide(secured, half).setClient(nil) }

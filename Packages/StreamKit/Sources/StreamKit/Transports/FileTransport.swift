@@ -180,7 +180,7 @@ extension Connection {
         self.init(kind, point: point, properties) { (connection) throws(StreamError) in
             guard let kind = Syscalls.socketType(descriptor) else {
                 guard fcntl(descriptor, F_GETFD) >= 0 else { throw StreamError(posix: errno) }
-                return .opened(.layer(DescriptorTransport(point)))
+                return .opened(DescriptorTransport(point))
             }
             guard kind == CInt(SOCK_STREAM.rawValue) else { throw StreamError(posix: EPROTOTYPE, .notAStreamSocket) }
             let properties = connection.withDetails { $0.properties }
@@ -188,7 +188,7 @@ extension Connection {
                 return .continues(StreamConnector(securing: ConnectPlan(to: .addresses([], name: nil), properties)))
             }
             if Syscalls.localAddress(descriptor)?.ipAddress != nil { connection.noteShortReadDrains() }
-            return .opened(.socket(point))
+            return .opened(SocketTransport(point))
         }
     }
 }

@@ -59,7 +59,7 @@ import Testing
             hasBegun.provide(true)
             _ = try? mayGoOn.value(until: limit)
             switch ending {
-            case .opens, .isClosed: return .opened(.layer(source))
+            case .opens, .isClosed: return .opened(source)
             case .continues: return .continues(TransportOpening(of: source, half: .reader, securedBy: nil))
             case .fails: throw StreamError(posix: ECONNREFUSED)
             }

@@ -12,7 +12,7 @@ import Testing
 
     private func tunnel(over wire: TestWire) throws -> TunnelTransport {
         let machine = try SOCKSProxy(host: "p").machine(for: try TunnelTarget(host: "192.0.2.7", port: 80))
-        return TunnelTransport(machine, over: .layer(wire))
+        return TunnelTransport(machine, over: wire)
     }
 
     /// Opens the tunnel to a proxy that answers correctly, while bytes move.
@@ -109,7 +109,7 @@ import Testing
     @Test("a machine's surplus is read first")
     func surplus() throws {
         let (near, far) = TestWire.pair()
-        let tunnel = TunnelTransport(Greedy(), over: .layer(near))
+        let tunnel = TunnelTransport(Greedy(), over: near)
         #expect(try tunnel.tryOpen() == .wouldBlock(.readable))
         let first = Array("ok.220 hel".utf8)
         #expect(try far.tryWrite(first.span.bytes) == .moved(first.count))
@@ -153,16 +153,16 @@ import Testing
 
     @Test("a machine's layer carries the target's bytes, and the surplus with them") func layer() throws {
         let (near, _) = TestWire.pair()
-        let tunnel = TunnelTransport(Framing(), over: .layer(near))
+        let tunnel = TunnelTransport(Framing(), over: near)
         #expect(try tunnel.tryOpen() == .opened)
-        guard case .layer(let layer) = tunnel.engine, let frame = layer as? Frame else { throw StreamError.closed }
+        guard let frame = tunnel.engine as? Frame else { throw StreamError.closed }
         #expect(frame.lower === near)
     }
 
     @Test("one read of the conversation is bounded, whatever the machine asks for")
     func largeRead() throws {
         let (near, far) = TestWire.pair()
-        let tunnel = TunnelTransport(Greedy(), over: .layer(near))
+        let tunnel = TunnelTransport(Greedy(), over: near)
         let bytes = [UInt8](repeating: 7, count: TunnelTransport.maximumRead + 1)
         #expect(try far.tryWrite(bytes.span.bytes) == .moved(bytes.count))
         #expect(try tunnel.tryOpen() == .opened)
@@ -207,7 +207,7 @@ import Testing
             outcome.withLock { $0 = "at once" }
             done()
         }
-        let tunnel = TunnelTransport(Thoughtful(work: work, outcome: { outcome.withLock { $0 } }), over: .layer(near))
+        let tunnel = TunnelTransport(Thoughtful(work: work, outcome: { outcome.withLock { $0 } }), over: near)
         if isLater {
             #expect(try tunnel.tryOpen() == .wouldBlock(.readable))
             #expect(tunnel.waitPoint !== near.waitPoint)
@@ -226,7 +226,5 @@ import Testing
 
 extension TunnelTransport {
     /// Whether the target's bytes pass through the tunnel, and not through the layer below at once.
-    fileprivate var isEngine: Bool {
-        if case .layer(let layer) = engine { layer === self } else { false }
-    }
+    fileprivate var isEngine: Bool { engine === self }
 }

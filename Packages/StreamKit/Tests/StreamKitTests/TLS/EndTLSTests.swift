@@ -137,10 +137,10 @@ import Testing
         var configuration = Self.authority.client
         configuration.returnsToPlain = true
         let (clientWire, serverWire) = TestWire.pair()
-        let client = try TLSTransport(configuration, peerName: "www.example.org", over: .layer(clientWire))
+        let client = try TLSTransport(configuration, peerName: "www.example.org", over: clientWire)
         let context = try TLSContext(Self.authority.server)
         let peer = try TLSPeer(Self.authority.server, streamName: nil, port: nil)
-        let server = try TLSEndpoint(Self.authority.server, context, peer, over: .layer(serverWire))
+        let server = try TLSEndpoint(Self.authority.server, context, peer, over: serverWire)
         var isOpen = (false, false)
         for _ in 0..<1000 where isOpen != (true, true) {
             isOpen = (try client.tryOpen() == .opened, try server.handshake() == .opened)

@@ -10,10 +10,10 @@ import Testing
     @Test func messagesWithoutDataAreBounded() throws {
         let authority = SharedAuthority()
         let (clientWire, serverWire) = TestWire.pair(capacity: 4 << 20)
-        let client = try TLSTransport(authority.client, peerName: "www.example.org", over: .layer(clientWire))
+        let client = try TLSTransport(authority.client, peerName: "www.example.org", over: clientWire)
         let context = try TLSContext(authority.server)
         let peer = try TLSPeer(authority.server, streamName: nil, port: nil)
-        let server = try TLSEndpoint(authority.server, context, peer, over: .layer(serverWire))
+        let server = try TLSEndpoint(authority.server, context, peer, over: serverWire)
         var isOpen = (false, false)
         for _ in 0..<1000 where isOpen != (true, true) {
             isOpen = (try client.tryOpen() == .opened, try server.handshake() == .opened)
@@ -44,10 +44,10 @@ import Testing
     @Test func overheadPerCallIsBounded() async throws {
         let authority = SharedAuthority()
         let (clientWire, serverWire) = TestWire.pair(capacity: 4 << 20)
-        let client = try TLSTransport(authority.client, peerName: "www.example.org", over: .layer(clientWire))
+        let client = try TLSTransport(authority.client, peerName: "www.example.org", over: clientWire)
         let context = try TLSContext(authority.server)
         let peer = try TLSPeer(authority.server, streamName: nil, port: nil)
-        let server = try TLSEndpoint(authority.server, context, peer, over: .layer(serverWire))
+        let server = try TLSEndpoint(authority.server, context, peer, over: serverWire)
         var isOpen = (false, false)
         for _ in 0..<1000 where isOpen != (true, true) {
             isOpen = (try client.tryOpen() == .opened, try server.handshake() == .opened)

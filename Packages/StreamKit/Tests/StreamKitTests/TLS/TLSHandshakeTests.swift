@@ -123,7 +123,7 @@ import Testing
         ] as [(String, String, StreamErrorReason)])
     func theAnswerOfAnotherProtocol(answer: String, said: String, reason: StreamErrorReason) throws {
         let (wire, peer) = TestWire.pair()
-        let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", port: 80, over: .layer(wire))
+        let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", port: 80, over: wire)
         #expect(try client.tryOpen() == .wouldBlock(.readable))
         _ = try peer.write(Array(answer.utf8))
         let error = #expect(throws: StreamError.self) { try client.tryOpen() }
@@ -135,7 +135,7 @@ import Testing
 
     @Test func aRequestToATLSServer() throws {
         let (wire, peer) = TestWire.pair()
-        let server = try TLSTransport(Self.authority.server, peerName: nil, over: .layer(wire))
+        let server = try TLSTransport(Self.authority.server, peerName: nil, over: wire)
         _ = try peer.write(Array("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n".utf8))
         let error = #expect(throws: StreamError.self) { try server.tryOpen() }
         #expect(error?.description.contains("a plain HTTP request") == true)
@@ -143,7 +143,7 @@ import Testing
 
     @Test func thePeerDisconnectsAtOnce() throws {
         let (wire, peer) = TestWire.pair()
-        let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", over: .layer(wire))
+        let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", over: wire)
         #expect(try client.tryOpen() == .wouldBlock(.readable))
         peer.close()
         let error = #expect(throws: StreamError.self) { try client.tryOpen() }
@@ -156,7 +156,7 @@ import Testing
     @Test func randomBytesNeverDoMoreThanFail() throws {
         for seed in 0..<200 {
             let (wire, peer) = TestWire.pair()
-            let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", over: .layer(wire))
+            let client = try TLSTransport(Self.authority.client, peerName: "www.example.org", over: wire)
             _ = try client.tryOpen()
             var noise = pattern(400, seed: seed &* 7919)
             // Half of them begin like a handshake record, to pass the first check.
@@ -221,7 +221,7 @@ import Testing
             change(&configuration)
             let error = #expect(throws: StreamError.self) {
                 _ = try TLSTransport(
-                    configuration, peerName: name, over: .layer(TestWire.pair().0), contexts: TLSContextCache())
+                    configuration, peerName: name, over: TestWire.pair().0, contexts: TLSContextCache())
             }
             return error?.tlsFailure
         }

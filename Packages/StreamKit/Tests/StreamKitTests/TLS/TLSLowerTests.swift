@@ -23,7 +23,7 @@ import Testing
             let (near, far) = TestWire.pair()
             #expect(try far.tryWrite(bytes.span.bytes) == .moved(bytes.count))
             (wire, peer) = (near, far)
-            lower = TLSLower(.layer(near))
+            lower = TLSLower(near)
             bio = try #require(lower.makeBIO())
         }
 

@@ -236,8 +236,8 @@ import Testing
     @Test func tlsInTLS() throws {
         let outer = try openPair()
         let client = try TLSTransport(
-            Self.authority.client, peerName: "www.example.org", over: .layer(outer.client))
-        let server = try TLSTransport(Self.authority.server, peerName: nil, over: .layer(outer.server))
+            Self.authority.client, peerName: "www.example.org", over: outer.client)
+        let server = try TLSTransport(Self.authority.server, peerName: nil, over: outer.server)
         var isOpen = (false, false)
         for _ in 0..<1000 where isOpen != (true, true) {
             isOpen = (try client.tryOpen() == .opened, try server.tryOpen() == .opened)
@@ -270,7 +270,7 @@ import Testing
             _ = try? tls.withLock { $0 }?.peek()
         }
         let transport = try TLSTransport(
-            TestAuthority().client, peerName: "www.example.org", over: .layer(SignallingLayer(signal)))
+            TestAuthority().client, peerName: "www.example.org", over: SignallingLayer(signal))
         tls.withLock { $0 = transport }
         #expect(try transport.tryOpen() == .wouldBlock(.readable))
         #expect(calls.withLock { $0 } == 1)

@@ -128,7 +128,7 @@ final class TestWire: StreamTransport {
 extension TLSTransport {
     /// Prepares a connection with the context of a cache.
     convenience init(
-        _ configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil, over lower: Engine,
+        _ configuration: TLSConfiguration, peerName: String?, port: UInt16? = nil, over lower: any StreamTransport,
         contexts: TLSContextCache = .shared
     ) throws(StreamError) {
         let context = try contexts.context(for: configuration)
@@ -149,8 +149,8 @@ struct TLSPair {
     ) throws {
         (clientWire, serverWire) = TestWire.pair(capacity: capacity)
         self.client = try TLSTransport(
-            client, peerName: name, port: port, over: .layer(clientWire), contexts: contexts)
-        self.server = try TLSTransport(server, peerName: nil, over: .layer(serverWire), contexts: contexts)
+            client, peerName: name, port: port, over: clientWire, contexts: contexts)
+        self.server = try TLSTransport(server, peerName: nil, over: serverWire, contexts: contexts)
     }
 
     struct Stuck: Error {}

@@ -1,0 +1,50 @@
+internal import EventLoops
+internal import Glibc
+
+/// A connected stream socket: the bottom of most stacks. It belongs to its wait point, which closes it.
+///
+/// A connection whose engine this is reads and writes the socket of its point directly; TLS and the conversation with a proxy call it.
+final class SocketTransport: StreamTransport {
+    let waitPoint: WaitPoint
+
+    init(_ point: WaitPoint) {
+        waitPoint = point
+    }
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
+        try waitPoint.receive(into: &buffer, waits: false)
+    }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { try waitPoint.send(bytes, waits: false) }
+
+    func peek() throws(StreamError) -> Attempt { try Syscalls.peek(waitPoint.descriptor) }
+
+    func writability() throws(StreamError) -> Attempt {
+        Syscalls.ready(waitPoint.descriptor, for: .writable).isEmpty ? .wouldBlock(.writable) : .moved(1)
+    }
+
+    func tryFinish() throws(StreamError) -> Attempt {
+        guard shutdown(waitPoint.descriptor, CInt(SHUT_WR)) == 0 || errno == ENOTCONN else {
+            throw StreamError(posix: errno)
+        }
+        return .ended
+    }
+}
+
+extension WaitPoint {
+    /// Receives from the point's socket.
+    @inline(__always)
+    func receive(into buffer: inout MutableRawSpan, waits: Bool) throws(StreamError) -> Attempt {
+        try buffer.withUnsafeMutableBytes { (bytes) throws(StreamError) in
+            try Syscalls.receive(descriptor, into: bytes, waits: waits)
+        }
+    }
+
+    /// Sends on the point's socket.
+    @inline(__always)
+    func send(_ bytes: RawSpan, waits: Bool) throws(StreamError) -> Attempt {
+        try bytes.withUnsafeBytes { (bytes) throws(StreamError) in
+            try Syscalls.send(descriptor, bytes, waits: waits)
+        }
+    }
+}
