@@ -168,26 +168,19 @@ extension TLSEndpoint {
 
 extension TLSEndpoint {
     func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
-        if let settled = try beginReading() { return settled }
+        guard try beginReading() else { return .ended }
+        let size = buffer.byteCount
         var count = 0
-        let result = buffer.withUnsafeMutableBytes { SSL_read_ex(ssl, $0.baseAddress, $0.count, &count) }
-        if result == 1 {
-            lower.received = 0
-            return .moved(count)
-        }
-        return try readingStopped(result)
+        let result = buffer.withUnsafeMutableBytes { SSL_read_ex(ssl, $0.baseAddress, size, &count) }
+        return try outcome(of: result, count)
     }
 
     func peek() throws(StreamError) -> Attempt {
-        if let settled = try beginReading() { return settled }
+        guard try beginReading() else { return .ended }
         var byte: UInt8 = 0
         var count = 0
         let result = SSL_peek_ex(ssl, &byte, 1, &count)
-        if result == 1 {
-            lower.received = 0
-            return .moved(max(1, Int(SSL_pending(ssl))))
-        }
-        return try readingStopped(result)
+        return try outcome(of: result, max(1, Int(SSL_pending(ssl))))
     }
 
     func write(_ bytes: RawSpan) throws(StreamError) -> Attempt {
@@ -263,19 +256,24 @@ extension TLSEndpoint {
         }
     }
 
-    /// Returns the result if it is known without OpenSSL; otherwise prepares a call of OpenSSL.
-    private func beginReading() throws(StreamError) -> Attempt? {
-        if hasReadEnd { return .ended }
+    /// Prepares a call of OpenSSL. Returns false if the end has been read.
+    private func beginReading() throws(StreamError) -> Bool {
+        if hasReadEnd { return false }
         try checkOpen()
         // A caller that only reads may wait for the answer to bytes that are still unsent here. If sending fails, the
         // writer reports it.
         if lower.hasUnsent { _ = try? lower.flush() }
         OpenSSLErrors.clear()
         lower.beginCall()
-        return nil
+        return true
     }
 
-    private func readingStopped(_ result: CInt) throws(StreamError) -> Attempt {
+    /// The outcome of a call of OpenSSL that reads: its result, and the number of bytes if it has read some.
+    private func outcome(of result: CInt, _ count: Int) throws(StreamError) -> Attempt {
+        if result == 1 {
+            lower.received = 0
+            return .moved(count)
+        }
         switch SSL_get_error(ssl, result) {
         case SSL_ERROR_ZERO_RETURN:
             hasReadEnd = true

@@ -121,29 +121,16 @@ final class TLSLower {
         return bio
     }
 
-    /// Fills the buffer with at most ``TLSEndpoint/recordsPerRead`` records: those that are held, or else from the transport below. Returns
-    /// the number of bytes; nil if there are none to read.
-    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        if isEnded || readFailure != nil { return nil }
-        // The first read of a call makes progress in any case.
+    /// Begins a read. Returns false if there is nothing more to read, or the present call has used up its budget; its first read makes
+    /// progress in any case.
+    private func beginRead() -> Bool {
+        if isEnded || readFailure != nil { return false }
         if byteBudget == 0 || recordBudget == 0 || (hasRead && transport.waitPoint.loop.isShareSpent) {
             isBudgetSpent = true
-            return nil
+            return false
         }
         hasRead = true
-        let buffer = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(byteBudget))
-        if !held.isEmpty { return takeHeld(into: buffer) }
-        do throws(StreamError) {
-            var span = MutableRawSpan(_unsafeBytes: buffer)
-            switch try transport.tryRead(into: &span) {
-            case .moved(let count): return take(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
-            case .ended: isEnded = true
-            case .wouldBlock(let interest): readInterest = interest
-            }
-        } catch {
-            readFailure = error
-        }
-        return nil
+        return true
     }
 
     /// Takes records from the front of what has arrived, and holds the bytes behind the last one for the next read.
@@ -204,11 +191,27 @@ final class TLSLower {
 
     /// The table of callbacks, one for the process.
     private static let method = BIOMethod(name: "StreamKit transport") { method in
+        // Fills the buffer with at most `recordsPerRead` records: those that are held, or else from the transport below.
         BIO_meth_set_read_ex(method) { bio, buffer, count, moved in
-            let buffer = UnsafeMutableRawBufferPointer(start: buffer, count: count)
-            guard let moved, let count = TLSLower.of(bio)?.read(into: buffer) else { return -1 }
-            moved.pointee = count
-            return 1
+            guard let moved, let lower = TLSLower.of(bio), lower.beginRead() else { return -1 }
+            let buffer = UnsafeMutableRawBufferPointer(start: buffer, count: min(count, lower.byteBudget))
+            if !lower.held.isEmpty {
+                moved.pointee = lower.takeHeld(into: buffer)
+                return 1
+            }
+            do throws(StreamError) {
+                var span = MutableRawSpan(_unsafeBytes: buffer)
+                switch try lower.transport.tryRead(into: &span) {
+                case .moved(let count):
+                    moved.pointee = lower.take(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
+                    return 1
+                case .ended: lower.isEnded = true
+                case .wouldBlock(let interest): lower.readInterest = interest
+                }
+            } catch {
+                lower.readFailure = error
+            }
+            return -1
         }
         BIO_meth_set_write(method) { bio, bytes, count in
             guard let lower = TLSLower.of(bio), let bytes, count > 0 else { return -1 }
