@@ -8,7 +8,7 @@ import HTTPStream
         async let serving: Void = site.run()
         var configuration = HTTPSession.Configuration()
         configuration.proxies = .direct
-        configuration.retries = RetryPolicy(limit: 2)
+        configuration.retries = RetryPolicy(maximumRetries: 2)
         let crawler = Crawler(session: HTTPSession(configuration))
         var login = try HTTPRequest(method: .post, url: site.url.appending(path: "login"))
         login.setForm([("user", "ann"), ("password", "open sesame")])

@@ -9,7 +9,7 @@ import HTTPStreamTesting
         try server.enqueue(.serviceUnavailable, fields: ["Retry-After": "20"])
         try server.enqueue(.ok, fields: ["Content-Type": "application/json"], text: #"{"price": 99}"#)
         var configuration = HTTPSession.Configuration()
-        configuration.retries = RetryPolicy(limit: 1)
+        configuration.retries = RetryPolicy(maximumRetries: 1)
         let session = HTTPSession(server.configuration(configuration, clock: clock))
         async let price = Prices(session: session).price(at: url)
         await clock.waitForPause()

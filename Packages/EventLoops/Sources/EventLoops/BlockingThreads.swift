@@ -23,7 +23,7 @@ public final class BlockingThreads: Sendable {
     /// The reason why work did not run.
     @nonexhaustive
     public enum Refusal: Error, Hashable, Sendable {
-        /// The queue is full; see the queue limit of the initializer.
+        /// The queue is full; see `maximumQueueLength` of the initializers.
         case queueIsFull
         /// There is no thread, and the system could not create one; the value is its `errno`.
         case noThread(CInt)
@@ -100,18 +100,19 @@ public final class BlockingThreads: Sendable {
     private let state = Locked(State())
     private let limit: Int
     private let reserve: Int
-    private let queueLimit: Int
+    private let maximumQueueLength: Int
     private let origin: Origin
 
     /// Makes a pool, initially without threads.
     ///
     /// - Parameters:
     ///   - limit: the maximum number of threads.
-    ///   - queueLimit: how many work items may wait for a thread, in addition to those for which a thread is being created.
+    ///   - maximumQueueLength: how many work items may wait for a thread, in addition to those for which a thread is being created.
     ///     Further items are refused.
     ///   - idleTime: how long an idle thread is kept.
-    public convenience init(limit: Int, queueLimit: Int = .max, idleTime: Duration = .seconds(10)) {
-        self.init(limit: limit, queueLimit: queueLimit, idleTime: idleTime, spawn: BlockingThreads.spawn)
+    public convenience init(limit: Int, maximumQueueLength: Int = .max, idleTime: Duration = .seconds(10)) {
+        self.init(
+            limit: limit, maximumQueueLength: maximumQueueLength, idleTime: idleTime, spawn: BlockingThreads.spawn)
     }
 
     /// Makes a pool whose last threads are for the parts that occupy none.
@@ -119,7 +120,7 @@ public final class BlockingThreads: Sendable {
     /// - Parameter reserve: the number of those threads.
     convenience init(limit: Int, reserve: Int, idleTime: Duration = .seconds(10)) {
         self.init(
-            limit: limit, reserve: reserve, queueLimit: .max,
+            limit: limit, reserve: reserve, maximumQueueLength: .max,
             origin: .system(BlockingThreads.spawn, idleTime: idleTime))
     }
 
@@ -127,28 +128,28 @@ public final class BlockingThreads: Sendable {
     ///
     /// ```swift
     /// let threads = BlockingThreads(limit: 16)
-    /// let archive = BlockingThreads(partOf: threads, limit: 4, queueLimit: 1000)
+    /// let archive = BlockingThreads(partOf: threads, limit: 4, maximumQueueLength: 1000)
     /// let names = try await archive.value { try? FileManager.default.contentsOfDirectory(atPath: "/mnt/archive") }
     /// ```
     ///
     /// - Parameters:
     ///   - pool: the pool whose threads are used.
     ///   - limit: the maximum number of its threads that this part occupies at once.
-    ///   - queueLimit: how many work items may wait for a thread here. Further items are refused, as are those that the pool
+    ///   - maximumQueueLength: how many work items may wait for a thread here. Further items are refused, as are those that the pool
     ///     refuses.
-    public convenience init(partOf pool: BlockingThreads, limit: Int, queueLimit: Int = .max) {
-        self.init(limit: limit, queueLimit: queueLimit, origin: .pool(pool))
+    public convenience init(partOf pool: BlockingThreads, limit: Int, maximumQueueLength: Int = .max) {
+        self.init(limit: limit, maximumQueueLength: maximumQueueLength, origin: .pool(pool))
     }
 
-    convenience init(limit: Int, queueLimit: Int, idleTime: Duration, spawn: @escaping Spawn) {
-        self.init(limit: limit, queueLimit: queueLimit, origin: .system(spawn, idleTime: idleTime))
+    convenience init(limit: Int, maximumQueueLength: Int, idleTime: Duration, spawn: @escaping Spawn) {
+        self.init(limit: limit, maximumQueueLength: maximumQueueLength, origin: .system(spawn, idleTime: idleTime))
     }
 
-    private init(limit: Int, reserve: Int = 0, queueLimit: Int, origin: Origin) {
+    private init(limit: Int, reserve: Int = 0, maximumQueueLength: Int, origin: Origin) {
         precondition(limit > reserve, "BlockingThreads: the limit must be positive, and greater than the reserve")
         self.limit = limit
         self.reserve = reserve
-        self.queueLimit = queueLimit
+        self.maximumQueueLength = maximumQueueLength
         self.origin = origin
     }
 
@@ -178,7 +179,7 @@ public final class BlockingThreads: Sendable {
                     return .create
                 }
             }
-            guard state.queue.count - state.starting < queueLimit || work.refuse == nil else { return .refuse }
+            guard state.queue.count - state.starting < maximumQueueLength || work.refuse == nil else { return .refuse }
             state.queue.append(work)
             return .queued
         }

@@ -71,7 +71,7 @@ final class DeviceThreads: Sendable {
         parts.withLock { parts in
             if let threads = parts[device]?.threads { return threads }
             parts = parts.filter { $0.value.threads != nil }
-            let threads = BlockingThreads(partOf: pool, limit: limit, queueLimit: Self.maximumWaitingCalls)
+            let threads = BlockingThreads(partOf: pool, limit: limit, maximumQueueLength: Self.maximumWaitingCalls)
             parts[device] = Part(threads: threads)
             return threads
         }

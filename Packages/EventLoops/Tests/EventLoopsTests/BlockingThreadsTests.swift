@@ -103,7 +103,7 @@ extension EventLoopsTests {
         }
 
         @Test func aFullQueueRefuses() async throws {
-            let threads = BlockingThreads(limit: 1, queueLimit: 1, idleTime: idleTime)
+            let threads = BlockingThreads(limit: 1, maximumQueueLength: 1, idleTime: idleTime)
             let release = Flag()
             let first = Task { try await threads.value { release.wait() } }
             await until { threads.threadCount == 1 && threads.queueCount == 0 }
@@ -212,14 +212,14 @@ extension EventLoopsTests {
         /// A descriptor is neither lost nor closed on a loop if there is no thread: the next one closes it.
         @Test func aReleaseIsNeverRefused() async throws {
             let mayStart = Flag()
-            let pool = BlockingThreads(limit: 1, queueLimit: 4, idleTime: idleTime) { body in
+            let pool = BlockingThreads(limit: 1, maximumQueueLength: 4, idleTime: idleTime) { body in
                 mayStart.isSet ? BlockingThreads.spawn(body) : EAGAIN
             }
             let isReleased = Flag()
             let released = Locked<Bool?>(nil)
             weak var kept: BlockingThreads?
             do {
-                let part = BlockingThreads(partOf: pool, limit: 1, queueLimit: 0)
+                let part = BlockingThreads(partOf: pool, limit: 1, maximumQueueLength: 0)
                 kept = part
                 await withCheckedContinuation { done in
                     EventLoop.shared.execute {
@@ -241,8 +241,8 @@ extension EventLoopsTests {
         }
 
         @Test func aPartWithdrawsAndRefuses() async throws {
-            let pool = BlockingThreads(limit: 1, queueLimit: 0, idleTime: idleTime)
-            let part = BlockingThreads(partOf: pool, limit: 1, queueLimit: 1)
+            let pool = BlockingThreads(limit: 1, maximumQueueLength: 0, idleTime: idleTime)
+            let part = BlockingThreads(partOf: pool, limit: 1, maximumQueueLength: 1)
             let release = Flag()
             let first = Task { try await part.value { release.wait() } }
             await until { part.threadCount == 1 && part.queueCount == 0 }
@@ -278,7 +278,7 @@ extension EventLoopsTests {
         }
 
         @Test func withoutAThreadAllQueuedWorkIsRefused() async throws {
-            let threads = BlockingThreads(limit: 1, queueLimit: 4, idleTime: idleTime) { _ in EAGAIN }
+            let threads = BlockingThreads(limit: 1, maximumQueueLength: 4, idleTime: idleTime) { _ in EAGAIN }
             await #expect(throws: WaitError.failed(EAGAIN)) { try await threads.value { 1 } }
             #expect(threads.threadCount == 0)
             #expect(threads.queueCount == 0)
@@ -296,7 +296,7 @@ extension EventLoopsTests {
                 }
             }
             let isNested = Locked(false)
-            let threads = BlockingThreads(limit: 1, queueLimit: 4, idleTime: idleTime) { _ in
+            let threads = BlockingThreads(limit: 1, maximumQueueLength: 4, idleTime: idleTime) { _ in
                 let first = isNested.withLock { nested in
                     defer { nested = true }
                     return !nested
@@ -320,7 +320,7 @@ extension EventLoopsTests {
             } refuse: { _ in
                 Issue.record("withdrawn work is refused")
             }
-            let threads = BlockingThreads(limit: 1, queueLimit: 4, idleTime: idleTime) { _ in
+            let threads = BlockingThreads(limit: 1, maximumQueueLength: 4, idleTime: idleTime) { _ in
                 let pool = pool.withLock { $0 }
                 #expect(pool?.withdraw(first) == true)
                 pool?.run(
@@ -342,7 +342,7 @@ extension EventLoopsTests {
             let starting = Locked<[@Sendable () -> Void]>([])
             let performed = Locked<Set<Int>>([])
             let refused = Locked<[Int]>([])
-            let threads = BlockingThreads(limit: 2, queueLimit: 1, idleTime: .zero) { body in
+            let threads = BlockingThreads(limit: 2, maximumQueueLength: 1, idleTime: .zero) { body in
                 starting.withLock { $0.append(body) }
                 return 0
             }

@@ -135,7 +135,7 @@ extension HTTPMessageError {
         case outOfOrder
         /// More interim responses than ``HTTPLimits/interimResponses``.
         case tooManyInterimResponses
-        /// More requests without a response than ``PendingRequests/limit``.
+        /// More requests without a response than ``PendingRequests/maximumCount``.
         case tooManyPendingRequests
         /// A URL that cannot be requested: its host is missing, or its path does not begin with `/`.
         case invalidURL
@@ -260,7 +260,8 @@ extension HTTPMessageError.Code {
         case .incompleteMessage: ("the message is incomplete", "API")
         case .outOfOrder: ("the exchange does not allow this message now", "RFC 9112 §9")
         case .tooManyInterimResponses: ("more interim responses than allowed", "limit interimResponses")
-        case .tooManyPendingRequests: ("more requests without a response than allowed", "limit PendingRequests.limit")
+        case .tooManyPendingRequests:
+            ("more requests without a response than allowed", "limit PendingRequests.maximumCount")
         case .invalidURL: ("the URL has no usable scheme, host or path", "RFC 9110 §4.2")
         }
     }

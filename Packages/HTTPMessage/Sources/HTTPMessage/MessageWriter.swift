@@ -75,7 +75,7 @@ public struct MessageWriter: Sendable {
     ///
     /// - Throws: ``HTTPMessageError/Code/outOfOrder`` for an event that cannot follow the last one, such as a body without a head or
     ///   bytes beyond `Content-Length`; ``HTTPMessageError/Code/truncated`` for the end of a body that is shorter than its
-    ///   `Content-Length`; ``HTTPMessageError/Code/tooManyPendingRequests`` beyond ``PendingRequests/limit``; ``HTTPMessageError/Code/invalidTarget`` and
+    ///   `Content-Length`; ``HTTPMessageError/Code/tooManyPendingRequests`` beyond ``PendingRequests/maximumCount``; ``HTTPMessageError/Code/invalidTarget`` and
     ///   ``HTTPMessageError/Code/unsupportedVersion`` for a head that only a lenient parser accepts; the errors of ``BodyFraming/of(_:leniency:)`` for contradictory fields;
     ///   ``HTTPMessageError/Code/invalidFieldName`` for a trailer that frames, routes or authenticates the message. `output` is then unchanged.
     public mutating func write(_ event: MessageParser.Event, into output: inout [UInt8]) throws(HTTPMessageError) {

@@ -24,16 +24,16 @@ public final class PendingRequests: @unchecked Sendable {
     ///
     /// A parser of requests throws ``HTTPMessageError/Code/tooManyPendingRequests`` at the next one: a client that never reads its
     /// responses would otherwise use more and more memory.
-    public let limit: Int
+    public let maximumCount: Int
 
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var methods: [HTTPMethod] = []
 
     /// Makes a value for a new connection.
     ///
-    /// - Parameter limit: The maximum number of requests without a response.
-    public init(limit: Int = 1000) {
-        self.limit = limit
+    /// - Parameter maximumCount: The maximum number of requests without a response.
+    public init(maximumCount: Int = 1000) {
+        self.maximumCount = maximumCount
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
         pthread_mutex_init(mutex, nil)
@@ -55,7 +55,7 @@ public final class PendingRequests: @unchecked Sendable {
         // Other methods do not change the framing, and a name can be long.
         let method: HTTPMethod = request.hasMethod("HEAD") ? .head : request.hasMethod("CONNECT") ? .connect : .get
         let isRecorded = withMethods { methods in
-            guard methods.count < limit else { return false }
+            guard methods.count < maximumCount else { return false }
             methods.append(method)
             return true
         }

@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func requestsWithoutResponsesAreLimited() throws {
-        let pending = PendingRequests(limit: 2)
+        let pending = PendingRequests(maximumCount: 2)
         var parser = MessageParser(.request, pending: pending)
         try parser.append(Array((Self.get + Self.get + Self.get).utf8))
         for _ in 0..<4 { _ = try parser.next() }
@@ -92,7 +92,7 @@ import Testing
 
     /// Each direction in a task of its own.
     @Test func concurrentDirections() async throws {
-        let pending = PendingRequests(limit: 10_000)
+        let pending = PendingRequests(maximumCount: 10_000)
         async let recorded: Void = {
             var parser = MessageParser(.request, pending: pending)
             for _ in 0..<10_000 {

@@ -138,7 +138,7 @@ import Testing
         try server.enqueue(.ok, text: "third")
         let clock = ManualClock()
         var configuration = HTTPSession.Configuration()
-        configuration.retries = RetryPolicy(limit: 2)
+        configuration.retries = RetryPolicy(maximumRetries: 2)
         let session = HTTPSession(server.configuration(configuration, clock: clock))
         async let page = session.get(url)
         await clock.waitForPause()
@@ -156,7 +156,7 @@ import Testing
         try server.enqueue(.serviceUnavailable, fields: ["Retry-After": "20"])
         let clock = ManualClock()
         var configuration = HTTPSession.Configuration()
-        configuration.retries = RetryPolicy(limit: 1)
+        configuration.retries = RetryPolicy(maximumRetries: 1)
         let session = HTTPSession(server.configuration(configuration, clock: clock))
         let load = Task { try await session.get(url) }
         await clock.waitForPause()

@@ -30,7 +30,7 @@ final class HeldSystem: Sendable {
     ) {
         let held = Shared()
         self.held = held
-        threads = BlockingThreads(limit: maximumThreads, queueLimit: longestQueue, idleTime: idleTime)
+        threads = BlockingThreads(limit: maximumThreads, maximumQueueLength: longestQueue, idleTime: idleTime)
         @Sendable func call(_ text: String) -> Result<[IPAddress], ResolverError> {
             let released = OneShot<Result<[IPAddress], ResolverError>>()
             let answer = held.state.withLock { state -> Result<[IPAddress], ResolverError>? in

@@ -74,7 +74,8 @@ struct LookupFlightsTests {
         defer { server.stop() }
         let configuration = server.configuration { $0.timeout = .seconds(3600) }
         let resolver = WireResolver(
-            configuration: configuration, hosts: HostsFile(parsing: ""), cacheLimit: 0, reverseTimeout: .milliseconds(1)
+            configuration: configuration, hosts: HostsFile(parsing: ""), maximumCachedAnswers: 0,
+            reverseTimeout: .milliseconds(1)
         )
         let subject = NameQuery.address(IPAddress("192.0.2.1")!)
         async let patient = resolver.names(of: subject, until: .now + .seconds(3600))

@@ -53,7 +53,7 @@ import Testing
 
     /// A lookup is better late than not at all.
     @Test func aLookupBeginsWithoutAThread() async {
-        let threads = BlockingThreads(limit: 1, queueLimit: 0)
+        let threads = BlockingThreads(limit: 1, maximumQueueLength: 0)
         let (running, held) = (OneShot<Bool>(), OneShot<Bool>())
         let first = lookup(on: threads) {
             running.provide(true)

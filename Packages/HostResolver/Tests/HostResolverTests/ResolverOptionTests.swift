@@ -101,11 +101,12 @@ struct ResolverOptionTests {
         defer { server.stop() }
         /// The results of two lookups of a name, and the number of queries.
         func outcome(
-            _ configuration: ResolverConfiguration, _ hosts: String = "", cacheLimit: Int = 0
+            _ configuration: ResolverConfiguration, _ hosts: String = "", maximumCachedAnswers: Int = 0
         ) async throws -> [String] {
             let before = server.questions.count
             let resolver = WireResolver(
-                configuration: configuration, hosts: HostsFile(parsing: hosts), cacheLimit: cacheLimit)
+                configuration: configuration, hosts: HostsFile(parsing: hosts),
+                maximumCachedAnswers: maximumCachedAnswers)
             var lines: [String] = []
             for _ in 0..<2 {
                 let request = AddressRequest(try HostName("www.example.org"), families: .v4)
@@ -119,7 +120,7 @@ struct ResolverOptionTests {
         }
         let usual = server.configuration()
         #expect(try await outcome(usual) == ["192.0.2.1", "192.0.2.1", "asked 2"])
-        #expect(try await outcome(usual, cacheLimit: 10) == ["192.0.2.1", "192.0.2.1", "asked 1"])
+        #expect(try await outcome(usual, maximumCachedAnswers: 10) == ["192.0.2.1", "192.0.2.1", "asked 1"])
         #expect(try await outcome(usual, "192.0.2.9 www.example.org") == ["192.0.2.9", "192.0.2.9", "asked 0"])
         #expect(try await outcome(ResolverConfiguration(servers: [])).last == "asked 0")
         // A new property needs a line above. The configuration and the cache belong to the client; the times have tests of their own.

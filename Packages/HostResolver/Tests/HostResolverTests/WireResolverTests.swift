@@ -11,7 +11,7 @@ import Testing
 
     /// Runs `body` with a server and a resolver that queries it.
     private func with(
-        cacheLimit: Int = 0, secondFamilyTime: Duration = .seconds(3600),
+        maximumCachedAnswers: Int = 0, secondFamilyTime: Duration = .seconds(3600),
         change: (inout ResolverConfiguration) -> Void = { _ in },
         hosts: HostsFile = noHosts, _ behaviour: @escaping LoopbackDNSServer.Behaviour,
         _ body: (LoopbackDNSServer, WireResolver) async throws -> Void
@@ -19,7 +19,7 @@ import Testing
         let server = try LoopbackDNSServer(behaviour)
         defer { server.stop() }
         let resolver = WireResolver(
-            configuration: server.configuration(change), hosts: hosts, cacheLimit: cacheLimit,
+            configuration: server.configuration(change), hosts: hosts, maximumCachedAnswers: maximumCachedAnswers,
             reverseTimeout: WireResolver.reverseTimeout, secondFamilyTime: secondFamilyTime)
         try await body(server, resolver)
     }
@@ -155,7 +155,7 @@ import Testing
     /// The records that have arrived are the answer, which says that there may be more, and is not cached.
     @Test func aTruncatedAnswerIsUsedWithoutTCP() async throws {
         try await with(
-            cacheLimit: 10,
+            maximumCachedAnswers: 10,
             { query, isTCP in
                 if isTCP { return .hangUp }
                 var cut = query.answered([.a(Self.v4)])
@@ -389,7 +389,7 @@ import Testing
 
     @Test func cachesAnswersIfConfigured() async throws {
         try await with(
-            cacheLimit: 10,
+            maximumCachedAnswers: 10,
             { query, _ in
                 query.questions[0].name == DNSName("www.example.org")!
                     ? .answer(query.answered([.a(Self.v4)])) : .answer(query.answered([], code: 3))

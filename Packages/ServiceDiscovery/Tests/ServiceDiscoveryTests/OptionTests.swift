@@ -381,7 +381,7 @@ import Testing
         _ limits: EngineLimits,
         _ start: (DiscoveryEngine) throws(ServiceDiscoveryError) -> DiscoveryFeed<Element>
     ) throws -> Int {
-        let engine = ScriptedEngine(waitingLimit: EmbeddedEngine(limits: limits).waitingLimit)
+        let engine = ScriptedEngine(maximumWaiting: EmbeddedEngine(limits: limits).maximumWaiting)
         let feed = try start(DiscoveryEngine(engine))
         for number in 10..<60 {
             engine.set([pointer(number)])

@@ -61,7 +61,7 @@ struct LimitOptions: ParsableArguments {
             configuration.options.responseTimeout = .seconds(stallTimeout)
             configuration.options.connection[.writeTimeout] = .seconds(stallTimeout)
         }
-        if let retry { configuration.retries = RetryPolicy(limit: retry) }
+        if let retry { configuration.retries = RetryPolicy(maximumRetries: retry) }
     }
 }
 

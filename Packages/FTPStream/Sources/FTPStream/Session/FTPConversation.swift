@@ -205,13 +205,13 @@ struct FTPConversation: Sendable {
     private mutating func limitConfirmedData() {
         let isUpload = if case .store = job { data != nil } else { false }
         guard control?.machine.hasConfirmed == true, receivedCount == 0, !isUpload else { return }
-        timers.startCommand(within: options.confirmedDataLimit)
+        timers.startCommand(within: options.confirmedDataTimeout)
     }
 
     /// The error of a time limit that has passed.
     private var timeout: StreamError {
         control?.machine.hasConfirmed == true
-            ? StreamError(.unserved(for: options.confirmedDataLimit))
+            ? StreamError(.unserved(for: options.confirmedDataTimeout))
             : StreamError(.timedOut(awaiting: awaitedReply, after: options.replyTimeout))
     }
 
@@ -346,7 +346,7 @@ struct FTPConversation: Sendable {
             let pair = try control.dataPair(to: port, options.connection, loop: loop)
             dataConnection.use(pair)
             phase = .connecting(pair)
-            timers.startCommand(within: control.machine.hasSecondWay ? options.extendedPassiveLimit : nil)
+            timers.startCommand(within: control.machine.hasSecondWay ? options.extendedPassiveTimeout : nil)
             do throws(StreamError) { try pair.open() } catch { try failToConnect(error) }
         case .listen:
             guard !control.isProxied else { throw StreamError(.activeThroughProxy) }
@@ -387,7 +387,7 @@ struct FTPConversation: Sendable {
         switch pair.input.status {
         case .opening, .notOpen:
             if timers.haveEnded {
-                let limit = control.machine.hasSecondWay ? options.extendedPassiveLimit : options.replyTimeout
+                let limit = control.machine.hasSecondWay ? options.extendedPassiveTimeout : options.replyTimeout
                 try failToConnect(StreamError(.dataTimedOut(after: limit)))
             } else if let reply = try control.tryReceive() {
                 lastReply = reply

@@ -85,10 +85,10 @@ struct FTPTimers: Sendable {
 
 extension FTPOptions {
     /// The time for a data connection to the port of EPSV, if PASV is left to try.
-    var extendedPassiveLimit: Duration { limited(turningPoints.extendedPassive) }
+    var extendedPassiveTimeout: Duration { limited(turningPoints.extendedPassive) }
 
     /// The time for the first byte or the end of data that the server has confirmed.
-    var confirmedDataLimit: Duration { limited(turningPoints.confirmedData) }
+    var confirmedDataTimeout: Duration { limited(turningPoints.confirmedData) }
 
     /// A time limit within that of a command.
     private func limited(_ limit: Duration) -> Duration { replyTimeout > .zero ? min(limit, replyTimeout / 4) : limit }

@@ -131,7 +131,7 @@ extension CredentialSearchList {
     }
 
     /// The time limit for stores without their own. It is long, because a store may wait for the user.
-    private static let fallbackLimit = Duration.seconds(600)
+    private static let fallbackTimeout = Duration.seconds(600)
     private static let threads = StoreThreads()
 
     private func runBlocking<Value: Sendable>(
@@ -139,7 +139,7 @@ extension CredentialSearchList {
     ) async throws(HTTPAuthError) -> Value {
         guard let store = stores.first(where: \.mayBlock) else { return try body() }
         return try await Self.threads.part(for: store).value(
-            until: .now + Self.fallbackLimit, mapping: HTTPAuthError.init(wait:), of: body)
+            until: .now + Self.fallbackTimeout, mapping: HTTPAuthError.init(wait:), of: body)
     }
 }
 

@@ -17,7 +17,7 @@ public struct ServerSentEventParser: Sendable {
     static let maximumIDLength = 8192
 
     /// The maximum number of bytes of an event that is being received; a longer one is an error.
-    public let limit: Int
+    public let maximumEventLength: Int
 
     /// The identifier for `Last-Event-ID` when the client reconnects; empty for none.
     public private(set) var lastEventID: String
@@ -47,10 +47,10 @@ public struct ServerSentEventParser: Sendable {
     /// Makes a parser.
     ///
     /// - Parameters:
-    ///   - limit: The maximum number of bytes of an event.
+    ///   - maximumEventLength: The maximum number of bytes of an event.
     ///   - lastEventID: The identifier with which the client has reconnected.
-    public init(limit: Int = 1 << 20, lastEventID: String? = nil) {
-        self.limit = limit
+    public init(maximumEventLength: Int = 1 << 20, lastEventID: String? = nil) {
+        self.maximumEventLength = maximumEventLength
         self.lastEventID = lastEventID ?? ""
         id = lastEventID ?? ""
     }
@@ -69,9 +69,9 @@ public struct ServerSentEventParser: Sendable {
 
     /// Returns the next event; nil if more bytes are needed.
     ///
-    /// - Throws: `EMSGSIZE` for an event beyond ``limit``; every further call then throws it as well.
+    /// - Throws: `EMSGSIZE` for an event beyond ``maximumEventLength``; every further call then throws it as well.
     public mutating func next() throws(StreamError) -> ServerSentEvent? {
-        if hasFailed { throw .eventTooLong(limit) }
+        if hasFailed { throw .eventTooLong(maximumEventLength) }
         while position < buffer.count {
             if isAfterReturn {
                 isAfterReturn = false
@@ -81,10 +81,10 @@ public struct ServerSentEventParser: Sendable {
                 }
             }
             let end = buffer[position...].firstIndex { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
-            guard line.count + data.count + (end ?? buffer.count) - position <= limit else {
+            guard line.count + data.count + (end ?? buffer.count) - position <= maximumEventLength else {
                 hasFailed = true
                 (buffer, line, data, position) = ([], [], [], 0)
-                throw .eventTooLong(limit)
+                throw .eventTooLong(maximumEventLength)
             }
             line += buffer[position..<(end ?? buffer.count)]
             position = end.map { $0 + 1 } ?? buffer.count

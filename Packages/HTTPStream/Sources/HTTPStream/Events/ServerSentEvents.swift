@@ -85,6 +85,7 @@ extension ReadStream {
     ///   - limit: The maximum number of bytes of an event; a longer one is the error `EMSGSIZE`.
     ///   - lastEventID: The identifier that the request has sent in `Last-Event-ID`, which is that of events without one.
     public func serverSentEvents(limit: Int = 1 << 20, lastEventID: String? = nil) -> ServerSentEvents {
-        ServerSentEvents(stream: self, parser: ServerSentEventParser(limit: limit, lastEventID: lastEventID))
+        ServerSentEvents(
+            stream: self, parser: ServerSentEventParser(maximumEventLength: limit, lastEventID: lastEventID))
     }
 }

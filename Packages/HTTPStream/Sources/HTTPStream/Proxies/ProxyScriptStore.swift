@@ -13,7 +13,7 @@ public import StreamKit
 /// response's caching fields; a file is read each time.
 public final class ProxyScriptStore: Sendable {
     /// The time limit for loading one script: 10 s.
-    static let loadLimit: Duration = .seconds(10)
+    static let loadTimeout: Duration = .seconds(10)
 
     /// The maximum number of scripts that are kept; beyond it, all are removed.
     static let maximumScripts = 32
@@ -34,22 +34,22 @@ public final class ProxyScriptStore: Sendable {
 
     private let limit: Duration
     /// The time limit of one run; nil for that of a script.
-    private let runLimit: Locked<Duration?>
+    private let runTimeout: Locked<Duration?>
 
     /// An empty store.
     public convenience init(lifetime: Duration = .seconds(600)) {
-        self.init(lifetime: lifetime, limit: ProxyScriptStore.loadLimit, runLimit: nil)
+        self.init(lifetime: lifetime, limit: ProxyScriptStore.loadTimeout, runTimeout: nil)
     }
 
     /// A store with other time limits for loading one script, and for one run of it.
-    init(lifetime: Duration = .seconds(600), limit: Duration, runLimit: Duration?) {
+    init(lifetime: Duration = .seconds(600), limit: Duration, runTimeout: Duration?) {
         self.lifetime = lifetime
         self.limit = limit
-        self.runLimit = Locked(runLimit)
+        self.runTimeout = Locked(runTimeout)
     }
 
     /// Sets the time limit of one run, for tests of anything else: a busy machine may take longer than that of a script.
-    func limitRuns(to limit: Duration) { runLimit.withLock { $0 = limit } }
+    func limitRuns(to limit: Duration) { runTimeout.withLock { $0 = limit } }
 
     /// Removes all scripts, for example after a change of the network.
     public func forget() {
@@ -68,7 +68,7 @@ public final class ProxyScriptStore: Sendable {
         _ source: ProxyScriptSource, tls: TLSConfiguration = TLSConfiguration()
     ) async throws(StreamError) -> ProxyScript {
         var script = try await loadedScript(source, tls)
-        if let limit = runLimit.withLock({ $0 }) { script.timeout = limit }
+        if let limit = runTimeout.withLock({ $0 }) { script.timeout = limit }
         return script
     }
 

@@ -163,7 +163,8 @@ final class HTTP1ServerConnection {
         do throws(RequestRefusal) {
             return .request(
                 try IncomingRequest(
-                    request, bodyLimit: configuration.limits.bodyLength, isSecure: configuration.connections.tls != nil,
+                    request, maximumBodyLength: configuration.limits.bodyLength,
+                    isSecure: configuration.connections.tls != nil,
                     isAccepted: (configuration.hosts ?? .any).accepts))
         } catch {
             return .refused(error, request)

@@ -14,14 +14,14 @@ struct IncomingRequest {
 
     /// - Parameters:
     ///   - received: The head.
-    ///   - bodyLimit: The maximum length of the body.
+    ///   - maximumBodyLength: The maximum length of the body.
     ///   - isSecure: Whether the connection uses TLS.
     ///   - isAccepted: Whether the server responds for an authority.
     /// - Throws: a refusal: 400 for ambiguous framing and for an absolute target that contradicts `Host`, 413 for a body whose declared
     ///   length is too large, 417 for an unknown expectation, 421 for a scheme or a host that is not the server's, 501 for an unknown
     ///   transfer coding and for `CONNECT`.
     init(
-        _ received: HTTPRequest, bodyLimit: Int64, isSecure: Bool = false,
+        _ received: HTTPRequest, maximumBodyLength: Int64, isSecure: Bool = false,
         isAccepted: (_ authority: String?) -> Bool = { _ in true }
     ) throws(RequestRefusal) {
         let request = try IncomingRequest.withHostOfTarget(received, isSecure: isSecure)
@@ -35,7 +35,7 @@ struct IncomingRequest {
         } catch {
             throw RequestRefusal(error)
         }
-        if case .length(let count) = framing, count > bodyLimit {
+        if case .length(let count) = framing, count > maximumBodyLength {
             throw RequestRefusal(HTTPMessageError(.bodyTooLong))
         }
         try IncomingRequest.checkMethod(request)

@@ -213,7 +213,7 @@ extension HTTPSession {
         let policy = configuration.retries
         while true {
             var load = try SessionLoad(request, body: body, session: self, options)
-            guard policy.permits(request, body), retries < policy.limit else { return try await load.run() }
+            guard policy.permits(request, body), retries < policy.maximumRetries else { return try await load.run() }
             let delay: Duration
             do throws(StreamError) {
                 let stream = try await load.run()

@@ -6,7 +6,7 @@ internal import StreamKit
 ///
 /// ```swift
 /// var configuration = HTTPSession.Configuration()
-/// configuration.retries = RetryPolicy(limit: 3)
+/// configuration.retries = RetryPolicy(maximumRetries: 3)
 /// ```
 ///
 /// Only a request whose repetition has no further effect is sent again: its method is idempotent (RFC 9110 §9.2.2) and its body can
@@ -20,7 +20,7 @@ internal import StreamKit
 /// ``maximumDelay``, the response is the result.
 public struct RetryPolicy: Sendable, Hashable {
     /// The maximum number of retries of a load; 0 for none.
-    public var limit: Int
+    public var maximumRetries: Int
 
     /// The delay before the first retry.
     public var firstDelay: Duration
@@ -34,28 +34,28 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Makes a policy.
     ///
     /// - Parameters:
-    ///   - limit: The maximum number of retries of a load.
+    ///   - maximumRetries: The maximum number of retries of a load.
     ///   - firstDelay: The delay before the first retry.
     ///   - maximumDelay: The longest delay.
     ///   - statuses: The statuses after which a request is sent again.
     public init(
-        limit: Int, firstDelay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30),
+        maximumRetries: Int, firstDelay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30),
         statuses: Set<HTTPStatus> = [
             .requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout,
         ]
     ) {
-        self.limit = limit
+        self.maximumRetries = maximumRetries
         self.firstDelay = firstDelay
         self.maximumDelay = maximumDelay
         self.statuses = statuses
     }
 
     /// No retries: the default of a session.
-    public static let never = RetryPolicy(limit: 0)
+    public static let never = RetryPolicy(maximumRetries: 0)
 
     /// Whether the request may be sent again.
     func permits(_ request: HTTPRequest, _ body: HTTPBody?) -> Bool {
-        limit > 0 && request.method.isIdempotent && body?.isRepeatable != false
+        maximumRetries > 0 && request.method.isIdempotent && body?.isRepeatable != false
     }
 
     /// Returns the pause before the next retry; nil if the response is the result.
@@ -75,7 +75,7 @@ public struct RetryPolicy: Sendable, Hashable {
         } else {
             return delay(retries: retries, random: random)
         }
-        guard retries < limit, seconds <= maximumDelay.components.seconds else { return nil }
+        guard retries < maximumRetries, seconds <= maximumDelay.components.seconds else { return nil }
         return .seconds(seconds)
     }
 
@@ -85,7 +85,7 @@ public struct RetryPolicy: Sendable, Hashable {
     }
 
     private func delay(retries: Int, random: Double) -> Duration? {
-        guard retries < limit else { return nil }
+        guard retries < maximumRetries else { return nil }
         var delay = max(.zero, firstDelay)
         for _ in 0..<retries where delay < maximumDelay { delay += delay }
         return max(.zero, min(delay, maximumDelay)) * (0.5 + 0.5 * random)

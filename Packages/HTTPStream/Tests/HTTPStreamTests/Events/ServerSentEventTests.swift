@@ -80,7 +80,7 @@ import Testing
 
     /// The events of a stream that arrives in these pieces.
     private func events(_ pieces: [[UInt8]], limit: Int = 1 << 20) throws(StreamError) -> [ServerSentEvent] {
-        var parser = ServerSentEventParser(limit: limit)
+        var parser = ServerSentEventParser(maximumEventLength: limit)
         var found: [ServerSentEvent] = []
         for piece in pieces {
             parser.append(piece)
@@ -128,7 +128,7 @@ import Testing
         }
         let lines = String(repeating: "data: 12\n", count: 10)
         #expect(throws: StreamError(posix: 90)) { try events([Array(lines.utf8)], limit: 30) }
-        var parser = ServerSentEventParser(limit: 4)
+        var parser = ServerSentEventParser(maximumEventLength: 4)
         parser.append(Array("data: a\n\n".utf8))
         for _ in 0..<2 {
             #expect(throws: StreamError(posix: 90)) { try parser.next() }

@@ -6,11 +6,14 @@ import Testing
 
 /// The meaning of a request's head for a server, and the statuses of refusals.
 @Suite struct IncomingRequestTests {
-    private func incoming(_ head: String, bodyLimit: Int64 = 100, isSecure: Bool = false) throws -> IncomingRequest {
+    private func incoming(_ head: String, maximumBodyLength: Int64 = 100, isSecure: Bool = false) throws
+        -> IncomingRequest
+    {
         let bytes = Array(head.utf8)
         var parser = HeadParser(.request)
         #expect(try parser.parse(bytes.span.bytes) == .complete(byteCount: bytes.count))
-        return try IncomingRequest(parser.makeRequest(from: bytes.span.bytes), bodyLimit: bodyLimit, isSecure: isSecure)
+        return try IncomingRequest(
+            parser.makeRequest(from: bytes.span.bytes), maximumBodyLength: maximumBodyLength, isSecure: isSecure)
     }
 
     @Test(arguments: [

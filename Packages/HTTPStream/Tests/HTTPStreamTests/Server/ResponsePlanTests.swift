@@ -13,7 +13,7 @@ import Testing
         let bytes = Array("\(request)\r\nHost: a\r\n\r\n".utf8)
         var parser = HeadParser(.request)
         _ = try parser.parse(bytes.span.bytes)
-        let incoming = try IncomingRequest(parser.makeRequest(from: bytes.span.bytes), bodyLimit: 100)
+        let incoming = try IncomingRequest(parser.makeRequest(from: bytes.span.bytes), maximumBodyLength: 100)
         var response = try HTTPResponse(status: status)
         response.fields = fields
         var output: [UInt8] = []
@@ -52,7 +52,7 @@ import Testing
         let request = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
         var requests = HeadParser(.request)
         _ = try requests.parse(request.span.bytes)
-        let incoming = try IncomingRequest(requests.makeRequest(from: request.span.bytes), bodyLimit: 100)
+        let incoming = try IncomingRequest(requests.makeRequest(from: request.span.bytes), maximumBodyLength: 100)
         var output: [UInt8] = []
         _ = try ResponsePlan(
             received, length: 5, to: incoming, mayPersist: true, date: Array("now".utf8), into: &output)
@@ -69,7 +69,7 @@ import Testing
         let request = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
         var requests = HeadParser(.request)
         _ = try requests.parse(request.span.bytes)
-        let incoming = try IncomingRequest(requests.makeRequest(from: request.span.bytes), bodyLimit: 100)
+        let incoming = try IncomingRequest(requests.makeRequest(from: request.span.bytes), maximumBodyLength: 100)
         var output: [UInt8] = []
         #expect(throws: StreamError.self) {
             _ = try ResponsePlan(received, length: 5, to: incoming, mayPersist: true, date: [], into: &output)

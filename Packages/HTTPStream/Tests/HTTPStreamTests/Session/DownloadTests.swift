@@ -104,7 +104,7 @@ import Testing
     @Test func aLostConnectionIsResumed() async throws {
         let folder = try Folder()
         try await serve(String(Self.whole.dropLast(3)), Self.rest) { url, requests in
-            let policy = RetryPolicy(limit: 1, firstDelay: .zero)
+            let policy = RetryPolicy(maximumRetries: 1, firstDelay: .zero)
             let response = try await session(policy).download(url, to: folder.file)
             #expect(response.status == .partialContent && folder.text("file") == "abcdef" && response.isFileComplete)
             let second = requests[1]
@@ -118,12 +118,12 @@ import Testing
         let folder = try Folder()
         let part = String(Self.whole.dropLast(3))
         try await serve(part, "", "", "", "", "") { url, requests in
-            let policy = RetryPolicy(limit: 2, firstDelay: .zero)
+            let policy = RetryPolicy(maximumRetries: 2, firstDelay: .zero)
             await #expect(throws: StreamError.self) { try await session(policy).download(url, to: folder.file) }
             #expect(requests.count == 3)
         }
         try await serve(part) { url, requests in
-            let policy = RetryPolicy(limit: 2, firstDelay: .seconds(3600), maximumDelay: .seconds(3600))
+            let policy = RetryPolicy(maximumRetries: 2, firstDelay: .seconds(3600), maximumDelay: .seconds(3600))
             await #expect(throws: StreamError.self) {
                 try await session(policy).download(url, to: folder.file, within: .seconds(1800))
             }
@@ -139,7 +139,7 @@ import Testing
         let folder = try Folder()
         let rest = "HTTP/1.1 206 X\r\n\(Self.date)Content-Range: bytes 3-5/6\r\nContent-Length: \(end)"
         try await serve(String(Self.whole.dropLast(3)), rest) { url, _ in
-            let policy = RetryPolicy(limit: 1, firstDelay: .zero)
+            let policy = RetryPolicy(maximumRetries: 1, firstDelay: .zero)
             await #expect(throws: StreamError.self) { try await session(policy).download(url, to: folder.file) }
             #expect(folder.names == ["file.part"])
         }
@@ -267,13 +267,13 @@ import Testing
     @Test func aDownloadIsNotRetriedAfterItsDisk() async throws {
         let folder = try Folder()
         let isHung = Locked(false)
-        let threads = BlockingThreads(limit: 1, queueLimit: .max, idleTime: .zero) { body in
+        let threads = BlockingThreads(limit: 1, maximumQueueLength: .max, idleTime: .zero) { body in
             isHung.withLock { $0 } ? ETIMEDOUT : BlockingThreads.spawn(body)
         }
         let part = String(Self.whole.dropLast(3))
         try await serve(part, String(Self.rest.dropLast(1)), Self.rest) { url, requests in
             await #expect(throws: StreamError.self) { try await self.session().download(url, to: folder.file) }
-            let session = self.session(RetryPolicy(limit: 1, firstDelay: .zero))
+            let session = self.session(RetryPolicy(maximumRetries: 1, firstDelay: .zero))
             let file = try await DownloadFile(folder.file, resuming: true, threads: threads)
             let request = try HTTPRequest(method: .get, url: url)
             var error: StreamError?

@@ -15,14 +15,15 @@ import Testing
         "delays double up to the longest, between half and the whole",
         arguments: [(0, 0.0, 250), (0, 1, 500), (1, 1, 1000), (3, 1, 4000), (5, 1, 5000), (5, 0, 2500)])
     func delays(_ retries: Int, _ random: Double, _ milliseconds: Int) {
-        let policy = RetryPolicy(limit: 10, maximumDelay: .seconds(5))
+        let policy = RetryPolicy(maximumRetries: 10, maximumDelay: .seconds(5))
         #expect(policy.delay(after: .timedOut, retries: retries, random: random) == .milliseconds(milliseconds))
     }
 
     @Test func extremeDelaysDoNotTrap() {
-        let policy = RetryPolicy(limit: .max, firstDelay: .seconds(Int64.max), maximumDelay: .seconds(-1))
+        let policy = RetryPolicy(maximumRetries: .max, firstDelay: .seconds(Int64.max), maximumDelay: .seconds(-1))
         #expect(policy.delay(after: .timedOut, retries: 1000, random: 1) == .zero)
-        let long = RetryPolicy(limit: .max, firstDelay: .seconds(Int64.max / 4), maximumDelay: .seconds(Int64.max / 2))
+        let long = RetryPolicy(
+            maximumRetries: .max, firstDelay: .seconds(Int64.max / 4), maximumDelay: .seconds(Int64.max / 2))
         #expect(long.delay(after: .timedOut, retries: 100_000, random: 1) != nil)
     }
 
@@ -36,7 +37,7 @@ import Testing
     func retryAfter(_ field: String, _ seconds: Int?) throws {
         var response = try HTTPResponse(status: .serviceUnavailable)
         try response.fields.set(field, for: .retryAfter)
-        let policy = RetryPolicy(limit: 3, firstDelay: .seconds(1))
+        let policy = RetryPolicy(maximumRetries: 3, firstDelay: .seconds(1))
         let delay = policy.delay(after: response, retries: 0, now: Self.now, random: 1)
         #expect(delay == seconds.map { .seconds($0) })
         #expect(policy.delay(after: response, retries: 3, now: Self.now, random: 1) == nil)
@@ -50,11 +51,11 @@ import Testing
             (.badURL("x"), false),
         ])
     func errors(_ error: StreamError, _ isTemporary: Bool) {
-        #expect((RetryPolicy(limit: 1).delay(after: error, retries: 0, random: 1) != nil) == isTemporary)
+        #expect((RetryPolicy(maximumRetries: 1).delay(after: error, retries: 0, random: 1) != nil) == isTemporary)
     }
 
     @Test func onlyRepeatableRequestsAreSentAgain() throws {
-        let policy = RetryPolicy(limit: 1)
+        let policy = RetryPolicy(maximumRetries: 1)
         let url = try #require(URL(string: "http://a/"))
         let once = HTTPBody.stream(once: ReadStream(bytes: [1]))
         for (method, body, expected) in [
@@ -84,13 +85,13 @@ import Testing
 
     @Test func aSessionSendsARequestAgain() async throws {
         let server = try TurnServer([Self.unavailable, Self.unavailable, Self.ok])
-        let response = try await session(RetryPolicy(limit: 2)).get(url(server))
+        let response = try await session(RetryPolicy(maximumRetries: 2)).get(url(server))
         #expect(response.text == "yes" && server.requests.count == 3 && server.connections == 1)
     }
 
     @Test func theLastResponseIsTheResult() async throws {
         let server = try TurnServer([Self.unavailable, Self.unavailable, Self.ok])
-        #expect(try await session(RetryPolicy(limit: 1)).get(url(server)).text == "no")
+        #expect(try await session(RetryPolicy(maximumRetries: 1)).get(url(server)).text == "no")
         let another = try TurnServer([Self.unavailable, Self.ok])
         #expect(try await session(.never).get(url(another)).text == "no")
     }
@@ -98,7 +99,7 @@ import Testing
     @Test func aRequestWithSideEffectsIsSentOnce() async throws {
         let server = try TurnServer([Self.unavailable, Self.ok])
         let request = try HTTPRequest(method: .post, url: url(server))
-        #expect(try await session(RetryPolicy(limit: 5)).load(request).text == "no")
+        #expect(try await session(RetryPolicy(maximumRetries: 5)).load(request).text == "no")
         #expect(server.requests.count == 1)
     }
 
@@ -117,7 +118,7 @@ import Testing
             }
         }
         let url = try #require(URL(string: "http://127.0.0.1:\(listener.port ?? 0)/"))
-        let policy = RetryPolicy(limit: 1, firstDelay: .zero)
+        let policy = RetryPolicy(maximumRetries: 1, firstDelay: .zero)
         #expect(try await session(policy).get(url).text == "yes")
         #expect(connections.withLock { $0 } == 2)
         listener.stop()
@@ -129,7 +130,7 @@ import Testing
         let streams = Locked(0)
         var configuration = HTTPSession.Configuration()
         configuration.proxies = .direct
-        configuration.retries = RetryPolicy(limit: 2, firstDelay: .zero)
+        configuration.retries = RetryPolicy(maximumRetries: 2, firstDelay: .zero)
         configuration.onRequest = { _ in streams.withLock { $0 += 1 } }
         let error = await #expect(throws: StreamError.self) {
             _ = try await HTTPSession(configuration).get(#require(URL(string: "http://127.0.0.1:\(closed.port)/")))
@@ -140,7 +141,7 @@ import Testing
     @Test func aPauseBeyondTheTimeLimitIsNotBegun() async throws {
         let late = Self.unavailable.replacing("Retry-After: 0", with: "Retry-After: 7200")
         let server = try TurnServer([late, Self.ok])
-        let policy = RetryPolicy(limit: 3, maximumDelay: .seconds(7200))
+        let policy = RetryPolicy(maximumRetries: 3, maximumDelay: .seconds(7200))
         let response = try await session(policy).get(url(server), within: .seconds(3600))
         #expect(response.status == .serviceUnavailable)
     }

@@ -338,7 +338,7 @@ import Testing
                 let server = try TurnServer(["HTTP/1.1 503 X\r\nContent-Length: 0\r\nRetry-After: 0\r\n\r\n", ok])
                 let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/"))
                 return "\(try await session.get(url).status)"
-            }, usual: "503", changed: "200", change: { $0.retries = RetryPolicy(limit: 1) }),
+            }, usual: "503", changed: "200", change: { $0.retries = RetryPolicy(maximumRetries: 1) }),
         Row(
             field: "cookies",
             load: { session, _ in

@@ -50,7 +50,7 @@ public final class SystemResolver: Resolver, ReverseResolver {
 
     convenience init() {
         let threads = BlockingThreads(
-            limit: Self.maximumThreads, queueLimit: Self.maximumWaitingLookups, idleTime: Self.idleTime)
+            limit: Self.maximumThreads, maximumQueueLength: Self.maximumWaitingLookups, idleTime: Self.idleTime)
         self.init(calls: .libc, threads: threads)
     }
 

@@ -11,9 +11,9 @@ final class DNSClient: Sendable {
     private let serversWithoutEDNS = Locked(ServersWithoutEDNS())
     private let foldingServers = Locked(FoldingServers())
 
-    init(configuration: ResolverConfiguration?, cacheLimit: Int) {
+    init(configuration: ResolverConfiguration?, maximumCachedAnswers: Int) {
         fixedConfiguration = configuration
-        cache = Locked(DNSCache(limit: cacheLimit))
+        cache = Locked(DNSCache(limit: maximumCachedAnswers))
     }
 
     var configuration: ResolverConfiguration { fixedConfiguration ?? .system }

@@ -20,7 +20,7 @@ internal import EventLoops
 /// (RFC 6762 §3). Other sources that nsswitch may name are not consulted: to get the same addresses as all other
 /// programs on the machine, use ``SystemResolver``.
 ///
-/// Equal concurrent questions share one query. Answers are cached only if `cacheLimit` is positive.
+/// Equal concurrent questions share one query. Answers are cached only if `maximumCachedAnswers` is positive.
 public final class WireResolver: Resolver, ReverseResolver {
     /// The time limit of a lookup of names without a deadline: ``SystemResolver/reverseTimeout``.
     static let reverseTimeout = SystemResolver.reverseTimeout
@@ -41,19 +41,20 @@ public final class WireResolver: Resolver, ReverseResolver {
     /// - Parameters:
     ///   - configuration: The servers and how to query them; nil for the contents of `/etc/resolv.conf` at each lookup.
     ///   - hosts: Names that need no query; nil for the contents of `/etc/hosts` at each lookup.
-    ///   - cacheLimit: The maximum number of cached answers, positive or negative. Each is cached for its time to live.
+    ///   - maximumCachedAnswers: The maximum number of cached answers, positive or negative. Each is cached for its time to live.
     public convenience init(
-        configuration: ResolverConfiguration? = nil, hosts: HostsFile? = nil, cacheLimit: Int = 0
+        configuration: ResolverConfiguration? = nil, hosts: HostsFile? = nil, maximumCachedAnswers: Int = 0
     ) {
         self.init(
-            configuration: configuration, hosts: hosts, cacheLimit: cacheLimit, reverseTimeout: Self.reverseTimeout)
+            configuration: configuration, hosts: hosts, maximumCachedAnswers: maximumCachedAnswers,
+            reverseTimeout: Self.reverseTimeout)
     }
 
     init(
-        configuration: ResolverConfiguration?, hosts: HostsFile?, cacheLimit: Int, reverseTimeout: Duration,
+        configuration: ResolverConfiguration?, hosts: HostsFile?, maximumCachedAnswers: Int, reverseTimeout: Duration,
         secondFamilyTime: Duration = AddressRequest.secondFamilyTime
     ) {
-        let client = DNSClient(configuration: configuration, cacheLimit: cacheLimit)
+        let client = DNSClient(configuration: configuration, maximumCachedAnswers: maximumCachedAnswers)
         self.client = client
         fixedHosts = hosts
         self.reverseTimeout = reverseTimeout

@@ -107,7 +107,7 @@ final class AutomaticEngine: RecordEngine, Sendable {
     }
 
     /// The limit of the embedded engine; the daemon's cannot be set.
-    var waitingLimit: WaitingLimit { embedded.waitingLimit }
+    var maximumWaiting: WaitingLimit { embedded.maximumWaiting }
 
     func end(_ operation: Int) {
         state.withLock { $0.operations.removeValue(forKey: operation) }?.end()

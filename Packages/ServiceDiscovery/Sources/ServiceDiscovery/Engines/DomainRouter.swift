@@ -43,7 +43,7 @@ struct DomainRouter: RecordEngine {
         try engine(of: key.name).reconfirm(key, data, interface: interface)
     }
 
-    var waitingLimit: WaitingLimit { local.waitingLimit }
+    var maximumWaiting: WaitingLimit { local.maximumWaiting }
 
     func end(_ operation: Int) {
         // The engine that does not perform the operation ignores its number.

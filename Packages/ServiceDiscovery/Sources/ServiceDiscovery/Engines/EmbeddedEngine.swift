@@ -181,7 +181,7 @@ extension EmbeddedEngine: RecordEngine {
         }.get()
     }
 
-    var waitingLimit: WaitingLimit { WaitingLimit(limits) }
+    var maximumWaiting: WaitingLimit { WaitingLimit(limits) }
 
     func reconfirm(_ key: RecordKey, _ data: DNSRecordData, interface: String?) {
         perform { $0.machine.reconfirm(key, data, interface: interface, now: .now) }

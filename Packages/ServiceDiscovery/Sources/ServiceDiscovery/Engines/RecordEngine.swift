@@ -39,7 +39,7 @@ protocol RecordEngine: Sendable {
     func sendLocalGoodbye(for record: DNSRecord)
 
     /// The most that waits for a reader that does not read.
-    var waitingLimit: WaitingLimit { get }
+    var maximumWaiting: WaitingLimit { get }
 
     /// Ends an operation. The goodbye of a published service is sent before this returns, except by a daemon. Unknown numbers are
     /// ignored.
@@ -62,7 +62,7 @@ extension RecordEngine {
     }
 
     func sendLocalGoodbye(for record: DNSRecord) {}
-    var waitingLimit: WaitingLimit { WaitingLimit() }
+    var maximumWaiting: WaitingLimit { WaitingLimit() }
 }
 
 /// The numbers of operations. No two operations of the process have the same one, whatever their engines.

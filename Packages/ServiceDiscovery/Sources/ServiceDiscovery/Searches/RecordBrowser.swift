@@ -24,7 +24,7 @@ package struct RecordBrowser: Sendable {
     /// Begins the search.
     package func start() throws(ServiceDiscoveryError) -> DiscoveryFeed<RecordChange> {
         let keys = Set(types.map { RecordKey(name, $0) })
-        let machine = RecordMachine(keys, onLink: onLink && !name.isLocal, limit: engine.engine.waitingLimit)
+        let machine = RecordMachine(keys, onLink: onLink && !name.isLocal, limit: engine.engine.maximumWaiting)
         return DiscoveryFeed(
             try SearchDriver(machine, engine: engine.engine, interface: interface, isPatient: true))
     }

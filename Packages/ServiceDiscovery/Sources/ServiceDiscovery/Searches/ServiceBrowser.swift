@@ -54,7 +54,7 @@ public struct ServiceBrowser: AsyncSequence, Sendable {
     ) throws(ServiceDiscoveryError) -> DiscoveryFeed<DiscoveryChange<ServiceInstance>> {
         let machine = try BrowseMachine(
             type, in: domain, listed: engine.searchDomains, eachInterface: eachInterface,
-            limit: engine.engine.waitingLimit)
+            limit: engine.engine.maximumWaiting)
         return DiscoveryFeed(
             try SearchDriver(machine, engine: engine.engine, interface: interface, isPatient: isPatient))
     }

@@ -47,7 +47,7 @@ public struct ServiceDomainBrowser: AsyncSequence, Sendable {
         if names.isEmpty { throw ServiceDiscoveryError(.invalidDomain, name: listedIn?.description) }
         let machine = PointerMachine<ServiceDomain>(
             names, optional: listedIn == nil ? names : [], initial: listedIn?.isLocal ?? true ? [.local] : [],
-            limit: engine.engine.waitingLimit
+            limit: engine.engine.maximumWaiting
         ) { ServiceDomain(name: $0) }
         return DiscoveryFeed(try SearchDriver(machine, engine: engine.engine, interface: interface))
     }
@@ -108,7 +108,7 @@ public struct ServiceTypeBrowser: AsyncSequence, Sendable {
             throw ServiceDiscoveryError(.invalidDomain, name: domain.description)
         }
         let machine = PointerMachine<ServiceType>(
-            [name], eachInterface: eachInterface, limit: engine.engine.waitingLimit
+            [name], eachInterface: eachInterface, limit: engine.engine.maximumWaiting
         ) { name in
             let labels = name.labels
             return labels.count > 2 ? ServiceType(labels: labels[..<2]) : nil

@@ -22,17 +22,17 @@ final class ScriptedEngine: RecordEngine {
     }
 
     private let state = Locked(State())
-    let waitingLimit: WaitingLimit
+    let maximumWaiting: WaitingLimit
 
     /// - Parameters:
     ///   - refusal: the error with which every operation fails to begin.
-    ///   - waitingLimit: the most that waits for a reader.
+    ///   - maximumWaiting: the most that waits for a reader.
     ///   - meanwhile: called while an operation begins.
     init(
-        refusing refusal: ServiceDiscoveryError? = nil, waitingLimit: WaitingLimit = WaitingLimit(),
+        refusing refusal: ServiceDiscoveryError? = nil, maximumWaiting: WaitingLimit = WaitingLimit(),
         meanwhile: (@Sendable (ScriptedEngine, Int, any EventSink) -> Void)? = nil
     ) {
-        self.waitingLimit = waitingLimit
+        self.maximumWaiting = maximumWaiting
         state.withLock { ($0.refusal, $0.meanwhile) = (refusal, meanwhile) }
     }
 

@@ -82,7 +82,7 @@ extension StreamPair {
     /// - Throws: the errors of ``init(afterTLSOf:)``, `finish` and `read`, and ``TLSFailure/protocolViolation`` for
     ///   further data. The caller still has to close the pair.
     public nonisolated(nonsending) func endingTLS(
-        within limit: Duration = StreamPair.closeNotifyLimit
+        within limit: Duration = StreamPair.closeNotifyTimeout
     ) async throws(StreamError) -> StreamPair {
         let deadline = ContinuousClock.now + limit
         let limits = (read: input[.readTimeout], write: output[.writeTimeout])
@@ -99,7 +99,7 @@ extension StreamPair {
     }
 
     /// The default limit of ``endingTLS(within:)``: 75 seconds, the default limit of opening.
-    public static let closeNotifyLimit: Duration = .seconds(75)
+    public static let closeNotifyTimeout: Duration = .seconds(75)
 }
 
 extension Connection {

@@ -232,7 +232,7 @@ import Testing
         #expect(try await error { _ = try await stream.read(upTo: 1) }.isPOSIX(EIO))
         // All threads are held up, and no more work may wait.
         let gate = OneShot<Bool>()
-        let threads = BlockingThreads(limit: 1, queueLimit: 0)
+        let threads = BlockingThreads(limit: 1, maximumQueueLength: 0)
         let held = try Self.open(SlowDisk("0", gate: gate), threads)
         #expect(try Self.tryRead(held, 1) == nil)
         let refused = try Self.open(SlowDisk("0"), threads)
@@ -287,7 +287,7 @@ import Testing
     /// Accepted bytes that no thread can write are a failure, although the position has been changed since.
     @Test func refusedBytesAreAFailureAtAnyPosition() async throws {
         let gate = OneShot<Bool>()
-        let threads = BlockingThreads(limit: 1, queueLimit: 0)
+        let threads = BlockingThreads(limit: 1, maximumQueueLength: 0)
         let held = try Self.open(SlowDisk("0", gate: gate), threads)
         #expect(try Self.tryRead(held, 1) == nil)
         let writer = try Self.writer(SlowDisk(), threads)
