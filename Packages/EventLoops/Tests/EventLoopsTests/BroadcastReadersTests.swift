@@ -28,4 +28,19 @@ import Testing
         broadcast.finish()
         #expect(first.mailbox.isOver && second.mailbox.isOver && readers.make().mailbox.isOver)
     }
+
+    @Test func aSequenceAndItsIteratorsKeepTheOwner() {
+        final class Owner: Sendable {}
+        var owner: Owner? = Owner()
+        weak let kept = owner
+        var sequence = owner.map { BroadcastSequence(broadcast, of: $0) }
+        owner = nil
+        #expect(kept != nil)
+        var iterator = sequence?.makeAsyncIterator()
+        sequence = nil
+        #expect(kept != nil)
+        _ = iterator
+        iterator = nil
+        #expect(kept == nil)
+    }
 }

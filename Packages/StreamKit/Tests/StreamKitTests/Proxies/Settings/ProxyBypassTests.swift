@@ -63,6 +63,17 @@ import Testing
         #expect(list.rules.map(\.description) == ["Example.org", ".a.test", "*.b.test", "10/8"])
     }
 
+    @Test("a carriage return around an element is a blank, and within one it is invalid")
+    func carriageReturns() {
+        for list in [
+            ProxyBypassList(exceptions: ["a.test\r", "\r\t10/8 ", "b\rc"]),
+            ProxyBypassList(noProxy: "a.test\r,\r\t10/8 ,b\rc"),
+        ] {
+            #expect(list.rules.map(\.description) == ["a.test", "10/8"] && list.unreadable == ["b\rc"])
+            #expect(list.covers(host: "a.test") && list.covers(host: "10.1.1.1"))
+        }
+    }
+
     @Test(
         "an invalid element covers nothing and is reported",
         arguments: [
