@@ -1,4 +1,4 @@
-import HostResolver
+@_spi(Packages) import HostResolver
 import Testing
 
 @Suite struct HostNameTests {
@@ -114,6 +114,13 @@ import Testing
     ])
     func returnsTheResolvableHost(_ url: String, _ host: String) throws {
         #expect(try URLAuthority(of: url).resolvableHost() == host)
+    }
+
+    @Test func writesAnAddressOfIPv6InBrackets() {
+        #expect(
+            ["a.test", "127.0.0.1", "2001:db8::1", ""].map(URLAuthority.bracketed) == [
+                "a.test", "127.0.0.1", "[2001:db8::1]", "",
+            ])
     }
 
     @Test(arguments: ["http://a_b c/", "http://127.1/", "http://a..b/", "http:///"])

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import HostResolver
+@_spi(Packages) internal import HostResolver
 
 /// What a diagnosis examines: the host and port, the protocol spoken there, and the proxy on the route.
 struct DiagnosisTarget: Sendable, Hashable {
@@ -35,7 +35,7 @@ struct DiagnosisTarget: Sendable, Hashable {
     static let machine = DiagnosisTarget(host: nil, port: 0, isSecure: false, service: .bytes)
 
     /// `host:port`, for display.
-    var hostAndPort: String { host.map { "\($0.bracketed):\(port)" } ?? "this machine" }
+    var hostAndPort: String { host.map { "\(URLAuthority.bracketed($0)):\(port)" } ?? "this machine" }
 
     // MARK: The first hop: the proxy if there is one, else the target
 
@@ -44,7 +44,7 @@ struct DiagnosisTarget: Sendable, Hashable {
     var firstLiteral: IPAddress? { firstHost.flatMap { IPAddress($0) } }
 
     /// `host:port` of the proxy, for display.
-    var proxyHostAndPort: String { proxy.map { "\($0.host.bracketed):\($0.port)" } ?? "" }
+    var proxyHostAndPort: String { proxy.map { "\(URLAuthority.bracketed($0.host)):\($0.port)" } ?? "" }
 
     private static let ports: [String: (UInt16, isSecure: Bool)] = [
         "http": (80, false), "https": (443, true), "ftp": (21, false), "ftps": (990, true),
@@ -170,9 +170,6 @@ extension String {
         guard let host = try? URLAuthority(of: self).host, !host.isEmpty else { return nil }
         return host
     }
-
-    /// This host as it is written before a port.
-    fileprivate var bracketed: String { utf8.contains(UInt8(ascii: ":")) ? "[\(self)]" : self }
 }
 
 extension DiagnosisTarget {
@@ -193,7 +190,7 @@ extension DiagnosisTarget {
 
     /// The value of the `Host` field (RFC 9110 §7.2).
     var authority: String {
-        let name = (host ?? "").bracketed
+        let name = URLAuthority.bracketed(host ?? "")
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     }
 

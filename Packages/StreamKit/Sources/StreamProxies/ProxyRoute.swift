@@ -1,4 +1,4 @@
-public import HostResolver
+@_spi(Packages) public import HostResolver
 
 /// A route to a target: through any number of proxies, or direct.
 ///
@@ -48,7 +48,7 @@ extension ProxyRoute: CustomStringConvertible {
 
 extension StreamProxy {
     /// `host:port`, with IPv6 in brackets, for reports and messages.
-    package var hostAndPort: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    package var hostAndPort: String { "\(URLAuthority.bracketed(host)):\(port)" }
 
     fileprivate func isSame(as other: any StreamProxy) -> Bool { other as? Self == self }
 }

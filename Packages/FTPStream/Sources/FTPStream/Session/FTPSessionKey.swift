@@ -78,8 +78,7 @@ extension FTPLogin {
         clearsControl = security.clearsControl
         isPassive = options.isPassive
         if let proxy = options.proxy {
-            let isIPv6 = location.host.contains(":")
-            let host = isIPv6 ? "[\(location.host)]" : location.host
+            let host = URLAuthority.bracketed(location.host)
             let port = location.port == FTPLocation.plainPort ? "" : ":\(location.port)"
             self.user += Array("@\(host)\(port)".utf8)
             if proxy.userName == nil, proxy.password != nil { throw .proxyPasswordWithoutUser }

@@ -1,3 +1,5 @@
+@_spi(Packages) internal import StreamKit
+
 /// A proxy that speaks FTP, at which the client logs in as `user@host`.
 ///
 /// Data connections go to the proxy, too. SOCKS and HTTP (CONNECT) proxies are set with the properties of StreamKit.
@@ -22,7 +24,7 @@ public struct FTPProxy: Sendable, Hashable {
 
 extension FTPProxy: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Host and port.
-    public var description: String { host.contains(":") ? "ftp [\(host)]:\(port)" : "ftp \(host):\(port)" }
+    public var description: String { "ftp \(URLAuthority.bracketed(host)):\(port)" }
 
     /// Host and port.
     public var debugDescription: String { description }

@@ -1,6 +1,6 @@
 public import HTTPAuth
 public import HTTPMessage
-public import StreamKit
+@_spi(Packages) public import StreamKit
 
 /// An HTTP proxy. `http` requests are sent to it in absolute form; other connections use a tunnel (RFC 9110 §9.3.6).
 ///
@@ -154,7 +154,7 @@ extension HTTPProxy: CustomStringConvertible, CustomDebugStringConvertible, Cust
     /// Host and port, without credentials.
     public var customMirror: Mirror { Mirror(self, children: ["host": host, "port": port]) }
 
-    var hostAndPort: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    var hostAndPort: String { "\(URLAuthority.bracketed(host)):\(port)" }
 }
 
 /// An HTTP proxy's refusal of a tunnel: the underlying error of the stream's error.

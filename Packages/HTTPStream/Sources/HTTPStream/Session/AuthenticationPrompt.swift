@@ -1,7 +1,7 @@
 internal import EventLoops
 public import FoundationEssentials
 public import HTTPAuth
-internal import StreamKit
+@_spi(Packages) internal import StreamKit
 
 /// The question to the user when a server or proxy requires a login.
 public struct AuthenticationPrompt: Sendable {
@@ -31,8 +31,7 @@ public struct AuthenticationPrompt: Sendable {
 
     /// The question as text: the server or proxy, the realm, the scheme, and a warning if the connection is not encrypted.
     public var text: String {
-        let host = space.host.contains(":") ? "[\(space.host)]" : space.host
-        let origin = "\(space.scheme)://\(host):\(space.port)"
+        let origin = "\(space.scheme)://\(URLAuthority.bracketed(space.host)):\(space.port)"
         let sender = "\(space.role == .proxy ? "The proxy" : "The server") \(origin)"
         let realm = requiresAccountDomain ? nil : space.realm.map { " for \"\($0)\"" }
         var text =

@@ -65,6 +65,11 @@ public struct URLAuthority: Hashable, Sendable {
         return name.address == nil ? name.ascii : host.lowercased()
     }
 
+    /// A host as it is written before a port: an IPv6 address has brackets (RFC 3986 §3.2.2).
+    @_spi(Packages) public static func bracketed(_ host: String) -> String {
+        host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+    }
+
     /// Parses an IPv6 address, with a zone after `%25`, or after a bare `%` as people write it (RFC 6874 §3).
     private static func literal(_ text: String) -> String? {
         guard let percent = text.utf8.firstIndex(of: UInt8(ascii: "%")) else {

@@ -170,9 +170,7 @@ public struct ProxyServer: Sendable, Hashable {
 extension ProxyServer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// `kind://host:port`, preceded by those of ``via`` and a space each. Contains neither user name nor password.
     public var description: String {
-        let own =
-            host.utf8.contains(UInt8(ascii: ":"))
-            ? "\(kind.rawValue)://[\(host)]:\(port)" : "\(kind.rawValue)://\(host):\(port)"
+        let own = "\(kind.rawValue)://\(URLAuthority.bracketed(host)):\(port)"
         return (via.map(\.description) + [own]).joined(separator: " ")
     }
 

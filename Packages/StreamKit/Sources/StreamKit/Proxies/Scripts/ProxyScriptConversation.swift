@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import HostResolver
+@_spi(Packages) internal import HostResolver
 
 /// This process's side of the conversation with the process that runs a script: bytes go in, the next step comes out.
 ///
@@ -131,7 +131,7 @@ struct ProxyScriptQuestion: Equatable {
         }
         let host = name.ascii
         guard !host.isEmpty, host.utf8.allSatisfy({ Self.isPlain($0) || $0 == UInt8(ascii: ":") }) else { return nil }
-        let authority = (host.contains(":") ? "[\(host)]" : host) + (url.port.map { ":\($0)" } ?? "")
+        let authority = URLAuthority.bracketed(host) + (url.port.map { ":\($0)" } ?? "")
         var full = "\(scheme)://\(authority)"
         if scheme == "http" || scheme == "ftp" {
             let path = url.path(percentEncoded: true)
