@@ -1,6 +1,6 @@
 internal import EventLoops
 public import FoundationEssentials
-public import HTTPStream
+@_spi(Packages) public import HTTPStream
 
 /// A server within the process, for tests of code that uses an `HTTPSession`: without sockets, names and certificates.
 ///
@@ -136,15 +136,13 @@ public final class TestServer: Sendable {
 
     /// Opens a connection to this server, and returns the client's end.
     private func connect(to origin: HTTPOrigin, _ loop: EventLoop) -> StreamPair {
-        let host = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
         let port = origin.port == (origin.isSecure ? 443 : 80) ? "" : ":\(origin.port)"
-        let base = URL(string: "\(origin.scheme)://\(host)\(port)/")
-        let (client, end) = MemoryLink.pair(loop: loop)
+        let base = URL(string: "\(origin.scheme)://\(URLAuthority.bracketed(origin.host))\(port)/")
+        let (client, pair) = StreamPair.connected(loop: loop)
         let number = state.withLock { state in
             defer { state.connections += 1 }
             return state.connections
         }
-        let pair = StreamPair(transport: end)
         let server = server
         Task(executorPreference: loop) {
             do {
@@ -157,7 +155,7 @@ public final class TestServer: Sendable {
             }
             pair.close()
         }
-        return StreamPair(transport: client)
+        return client
     }
 
     private func respond(_ exchange: HTTPServerExchange, at base: URL?, _ number: Int, _ pair: StreamPair) async throws

@@ -92,6 +92,15 @@ public struct StreamPair: Sendable {
                 }))
     }
 
+    /// Makes the two ends of a connection within this process: bytes written at one end are read at the other, through a buffer of
+    /// fixed size for each direction. As ``bound(bufferSize:loop:)`` otherwise.
+    @_spi(Packages) public static func connected(
+        bufferSize: Int = ReadStream.chunkSize, loop: EventLoop = .shared
+    ) -> (StreamPair, StreamPair) {
+        let (first, second) = DuplexPipe.pair(size: bufferSize, loop: loop)
+        return (StreamPair(transport: first), StreamPair(transport: second))
+    }
+
     init(input: ReadStream, output: WriteStream) {
         self.input = input
         self.output = output

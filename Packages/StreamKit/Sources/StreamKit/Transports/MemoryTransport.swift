@@ -187,3 +187,39 @@ final class PipeTransport: StreamTransport {
         }
     }
 }
+
+/// One end of a connection within the process: a pipe in each direction, whose other ends are those of the peer.
+final class DuplexPipe: StreamTransport {
+    private let input: PipeTransport
+    private let output: PipeTransport
+
+    private init(input: PipeTransport.Buffer, output: PipeTransport.Buffer) {
+        self.input = PipeTransport(input, end: .reading)
+        self.output = PipeTransport(output, end: .writing)
+    }
+
+    /// Makes both ends. Each waits at one point.
+    static func pair(size: Int, loop: EventLoop) -> (DuplexPipe, DuplexPipe) {
+        let (first, second) = (WaitPoint(loop: loop), WaitPoint(loop: loop))
+        let forth = PipeTransport.Buffer(size: size, readingPoint: second, writingPoint: first)
+        let back = PipeTransport.Buffer(size: size, readingPoint: first, writingPoint: second)
+        return (DuplexPipe(input: back, output: forth), DuplexPipe(input: forth, output: back))
+    }
+
+    var waitPoint: WaitPoint { input.waitPoint }
+
+    func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt { try input.tryRead(into: &buffer) }
+
+    func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { try output.tryWrite(bytes) }
+
+    func peek() throws(StreamError) -> Attempt { try input.peek() }
+
+    func writability() throws(StreamError) -> Attempt { try output.writability() }
+
+    func tryFinish() throws(StreamError) -> Attempt { try output.tryFinish() }
+
+    func close() {
+        input.close()
+        output.close()
+    }
+}

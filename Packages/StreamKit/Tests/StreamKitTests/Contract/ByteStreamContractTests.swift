@@ -2,7 +2,7 @@ import EventLoops
 import Foundation
 import Glibc
 import HostResolver
-import StreamKit
+@_spi(Packages) import StreamKit
 import StreamKitTesting
 import Testing
 
@@ -24,6 +24,7 @@ import Testing
 /// Every kind of flow for which the contract is checked.
 enum PipeKind: String, CaseIterable, CustomTestStringConvertible {
     case bound
+    case connected
     case ownedSockets
     case borrowedSockets
     case tcp4
@@ -51,6 +52,9 @@ enum PipeKind: String, CaseIterable, CustomTestStringConvertible {
     func make() async throws -> BytePipe {
         switch self {
         case .bound: return BytePipe(StreamPair.bound(bufferSize: 1000))
+        case .connected:
+            let (reader, writer) = StreamPair.connected(bufferSize: 1000)
+            return BytePipe(reader: reader, writer: writer)
         case .ownedSockets: return try Wire.unix().pipe(.owned)
         case .borrowedSockets: return try Wire.unix().pipe(.borrowed)
         case .tcp4: return try Wire.tcp(.v4(.loopback)).pipe(.owned)

@@ -33,22 +33,15 @@ final class TestWire: StreamTransport {
     static let failure = StreamError(posix: 104)
 
     let state = Locked(State())
-    private let input: PipeTransport
-    private let output: PipeTransport
+    private let pipe: DuplexPipe
 
-    private init(input: PipeTransport, output: PipeTransport) {
-        self.input = input
-        self.output = output
+    private init(_ pipe: DuplexPipe) {
+        self.pipe = pipe
     }
 
     static func pair(capacity: Int = 1 << 16) -> (TestWire, TestWire) {
-        let (client, server) = (WaitPoint(), WaitPoint())
-        let forth = PipeTransport.Buffer(size: capacity, readingPoint: server, writingPoint: client)
-        let back = PipeTransport.Buffer(size: capacity, readingPoint: client, writingPoint: server)
-        return (
-            TestWire(input: PipeTransport(back, end: .reading), output: PipeTransport(forth, end: .writing)),
-            TestWire(input: PipeTransport(forth, end: .reading), output: PipeTransport(back, end: .writing))
-        )
+        let (client, server) = DuplexPipe.pair(size: capacity, loop: .shared)
+        return (TestWire(client), TestWire(server))
     }
 
     func set(_ change: (inout Faults) -> Void) {
@@ -58,7 +51,7 @@ final class TestWire: StreamTransport {
     /// All bytes written so far.
     var transcript: [UInt8] { state.withLock { $0.transcript } }
 
-    var waitPoint: WaitPoint { input.waitPoint }
+    var waitPoint: WaitPoint { pipe.waitPoint }
 
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         let (limit, outcome) = limit { faults, read, _ -> (Int, Attempt?, Bool) in
@@ -76,7 +69,7 @@ final class TestWire: StreamTransport {
         if let outcome = try outcome.get() { return outcome }
         if limit == 0 { return .wouldBlock(.readable) }
         var part = buffer._mutatingExtracting(first: min(limit, buffer.byteCount))
-        let attempt = try input.tryRead(into: &part)
+        let attempt = try pipe.tryRead(into: &part)
         if case .moved(let count) = attempt { state.withLock { $0.read += count } }
         return attempt
     }
@@ -90,7 +83,7 @@ final class TestWire: StreamTransport {
         if let outcome = try outcome.get() { return outcome }
         if limit == 0 { return .wouldBlock(.writable) }
         let part = bytes.extracting(first: min(limit, bytes.byteCount))
-        let attempt = try output.tryWrite(part)
+        let attempt = try pipe.tryWrite(part)
         if case .moved(let count) = attempt {
             state.withLock { state in
                 state.written += count
@@ -115,14 +108,11 @@ final class TestWire: StreamTransport {
         state.withLock { $0.faults.holdsBytes } ? .wouldBlock(.writable) : .ended
     }
 
-    func peek() throws(StreamError) -> Attempt { try input.peek() }
+    func peek() throws(StreamError) -> Attempt { try pipe.peek() }
 
-    func writability() throws(StreamError) -> Attempt { try output.writability() }
+    func writability() throws(StreamError) -> Attempt { try pipe.writability() }
 
-    func close() {
-        input.close()
-        output.close()
-    }
+    func close() { pipe.close() }
 }
 
 extension TLSTransport {
