@@ -38,8 +38,8 @@ extension TestTransport {
 }
 
 /// The transport of ``TestTransport/faulty(_:reading:writing:)``.
-private final class FaultyTransport: StreamTransport {
-    private let lower: any StreamTransport
+private final class FaultyTransport: TestLayer {
+    let lower: any StreamTransport
     private let reading: TestTransport.Fault?
     private let writing: TestTransport.Fault?
     private let passed = Locked((read: 0, written: 0))
@@ -49,12 +49,6 @@ private final class FaultyTransport: StreamTransport {
         self.reading = reading
         self.writing = writing
     }
-
-    /// The wait point of the lower transport.
-    var waitPoint: WaitPoint { lower.waitPoint }
-
-    /// Opens the lower transport.
-    func tryOpen() throws(StreamError) -> OpenAttempt { try lower.tryOpen() }
 
     /// Reads up to the fault; then the fault occurs.
     func tryRead(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
@@ -86,15 +80,6 @@ private final class FaultyTransport: StreamTransport {
         guard let writing, passed.withLock({ $0.written }) >= writing.count else { return try lower.writability() }
         return try FaultyTransport.fall(into: writing, .writable)
     }
-
-    /// Flushes the lower transport.
-    func tryFlush() throws(StreamError) -> Attempt { try lower.tryFlush() }
-
-    /// Ends the sending direction of the lower transport.
-    func tryFinish() throws(StreamError) -> Attempt { try lower.tryFinish() }
-
-    /// Closes the lower transport.
-    func close() { lower.close() }
 
     private static func fall(into fault: TestTransport.Fault, _ interest: Interest) throws(StreamError) -> Attempt {
         switch fault {

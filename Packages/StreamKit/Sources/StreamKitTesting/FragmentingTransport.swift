@@ -19,22 +19,14 @@ extension TestTransport {
 }
 
 /// The transport of ``TestTransport/fragmenting(_:pieceSize:)``.
-private final class FragmentingTransport: StreamTransport {
-    private let lower: any StreamTransport
+private final class FragmentingTransport: TestLayer {
+    let lower: any StreamTransport
     private let pieceSize: Int
     private let turns = Locked((read: false, write: false))
 
     init(over lower: any StreamTransport, pieceSize: Int = 1) {
         self.lower = lower
         self.pieceSize = max(1, pieceSize)
-    }
-
-    /// The wait point of the lower transport.
-    var waitPoint: WaitPoint { lower.waitPoint }
-
-    /// Opens the lower transport.
-    func tryOpen() throws(StreamError) -> OpenAttempt {
-        try lower.tryOpen()
     }
 
     /// Reads at most one piece. Every second call returns `.wouldBlock`, even if bytes are available.
@@ -64,21 +56,6 @@ private final class FragmentingTransport: StreamTransport {
         }
         return try lower.tryWrite(bytes.extracting(..<min(pieceSize, bytes.byteCount)))
     }
-
-    /// The result of the lower transport.
-    func peek() throws(StreamError) -> Attempt { try lower.peek() }
-
-    /// The result of the lower transport.
-    func writability() throws(StreamError) -> Attempt { try lower.writability() }
-
-    /// Flushes the lower transport.
-    func tryFlush() throws(StreamError) -> Attempt { try lower.tryFlush() }
-
-    /// Ends the sending direction of the lower transport.
-    func tryFinish() throws(StreamError) -> Attempt { try lower.tryFinish() }
-
-    /// Closes the lower transport.
-    func close() { lower.close() }
 
     /// Returns `.wouldBlock`, but signals the wait point, so that a waiting call retries at once.
     private func pause(_ interest: Interest) -> Attempt {

@@ -61,13 +61,7 @@ extension StreamStyle {
                     await Task.yield()
                     continue
                 }
-                await withCheckedContinuation { continuation in
-                    let once = Once { continuation.resume() }
-                    stream.setClient([.hasBytesAvailable, .endEncountered, .errorOccurred]) { _, _ in once.run() }
-                    stream.schedule(on: target)
-                }
-                stream.setClient([], nil)
-                stream.unschedule(from: target)
+                await wait(for: .hasBytesAvailable, of: stream, on: target)
             }
         }
     }
@@ -90,15 +84,20 @@ extension StreamStyle {
                     await Task.yield()
                     continue
                 }
-                await withCheckedContinuation { continuation in
-                    let once = Once { continuation.resume() }
-                    stream.setClient([.canAcceptBytes, .endEncountered, .errorOccurred]) { _, _ in once.run() }
-                    stream.schedule(on: target)
-                }
-                stream.setClient([], nil)
-                stream.unschedule(from: target)
+                await wait(for: .canAcceptBytes, of: stream, on: target)
             }
         }
+    }
+
+    /// Waits for an event, or for the end or an error.
+    private func wait(for event: StreamEvents, of stream: some StreamHalf, on target: any DeliveryTarget) async {
+        await withCheckedContinuation { continuation in
+            let once = Once { continuation.resume() }
+            stream.setClient([event, .endEncountered, .errorOccurred]) { _, _ in once.run() }
+            stream.schedule(on: target)
+        }
+        stream.setClient([], nil)
+        stream.unschedule(from: target)
     }
 
     /// Reads to the end.
