@@ -83,17 +83,10 @@ final class FeedSource<Element: Sendable>: ReplySource {
 
 /// A source that has failed before it began.
 struct FailedSource: ReplySource {
-    private let reply: OneReply
+    private let reply = Mailbox<Reply>(limit: 1)
 
-    private final class OneReply: Sendable {
-        // A structure: see Locked.
-        struct State { var reply: Reply? }
-        let state: Locked<State>
-        init(_ reply: @escaping Reply) { state = Locked(State(reply: reply)) }
-    }
+    init(_ reply: @escaping Reply) { self.reply.put(reply) }
 
-    init(_ reply: @escaping Reply) { self.reply = OneReply(reply) }
-
-    func next() -> Reply? { reply.state.withLock { $0.reply.take() } }
+    func next() -> Reply? { reply.tryNext() }
     func stop() {}
 }
