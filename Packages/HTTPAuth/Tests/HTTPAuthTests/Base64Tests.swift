@@ -14,7 +14,10 @@ import Testing
         #expect(Base64.decode(encoded.replacing("=", with: "")) == Array(text.utf8))
     }
 
-    @Test(arguments: ["Z", "Zg=", "Zg===", "=Zg=", "Zm9v=", "Zh==", "Zm9=", "Zm 9", "Z-_=", "Zg==Zg==", "é"])
+    @Test(arguments: [
+        "Z", "Zg=", "Zg===", "=Zg=", "Zm9v=", "Zh==", "Zm9=", "Zm 9", "Z-_=", "Zg==Zg==", "é", "=", "====", "Zm9v\n",
+        " Zm9v",
+    ])
     func rejects(_ text: String) {
         #expect(Base64.decode(text) == nil)
     }
