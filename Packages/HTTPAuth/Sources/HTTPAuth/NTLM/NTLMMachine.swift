@@ -37,6 +37,15 @@ struct NTLMMachine {
         self.targetName = targetName
     }
 
+    /// Creates the machine of a login to a host. Throws the errors of ``NTLMAccount``.
+    init(_ credential: Credential, _ options: NTLMOptions, host: String, binding: [UInt8]?) throws(HTTPAuthError) {
+        account = try NTLMAccount(
+            user: credential.user, domain: credential.accountDomain, workstation: options.workstation,
+            proof: credential.proof)
+        channelBinding = binding
+        targetName = options.serviceName ?? "HTTP/\(host)"
+    }
+
     /// Returns the first message.
     mutating func start() -> [UInt8] {
         let message = NTLMNegotiateMessage.ours.bytes

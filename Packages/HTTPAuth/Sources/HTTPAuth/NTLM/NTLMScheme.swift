@@ -97,12 +97,8 @@ struct NTLMScheme: AuthenticationScheme {
         switch state {
         case .idle:
             guard let credential else { throw HTTPAuthError(.missingUserName, scheme: "NTLM") }
-            let account = try NTLMAccount(
-                user: credential.user, domain: credential.accountDomain, workstation: options.workstation,
-                proof: credential.proof)
-            var machine = NTLMMachine(
-                account: account, channelBinding: input.channelBinding?.applicationData,
-                targetName: options.serviceName ?? "HTTP/\(space.host)")
+            var machine = try NTLMMachine(
+                credential, options, host: space.host, binding: input.channelBinding?.applicationData)
             let token = machine.start()
             state = .negotiating(machine)
             return .send(TokenField.value("NTLM", token))

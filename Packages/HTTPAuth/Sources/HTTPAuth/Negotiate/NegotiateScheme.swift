@@ -135,12 +135,7 @@ struct NegotiateScheme: AuthenticationScheme {
             host: space.host, options: options, channelBinding: binding, credential: credential)
         var mechanisms: [any SecurityMechanism] = [KerberosMechanism(parameters)]
         if options.allowsNTLM, let credential {
-            let account = try NTLMAccount(
-                user: credential.user, domain: credential.accountDomain, workstation: options.ntlm.workstation,
-                proof: credential.proof)
-            let machine = NTLMMachine(
-                account: account, channelBinding: binding,
-                targetName: options.ntlm.serviceName ?? "HTTP/\(space.host)")
+            let machine = try NTLMMachine(credential, options.ntlm, host: space.host, binding: binding)
             mechanisms.append(
                 NTLMMechanism(
                     machine, time: FileTime.of(unixNanoseconds: input.time),
