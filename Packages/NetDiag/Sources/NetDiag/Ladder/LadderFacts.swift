@@ -132,7 +132,7 @@ extension LadderFacts {
             case .badUserName?, .badPassword?: conclude(.credentialsRefused, .credentialsRefused(name, reason))
             case .authenticationTypeUnsupported?: conclude(.credentialsWanted, .loadFailed(reason))
             case .connectionLost?: conclude(.answerMissing, .answerMissing(name, reason))
-            case .badURL?, nil: learnProxyError(error, of: target)
+            case .badURL?, nil: learnProxyError(error)
             }
         case .ftp: conclude(LadderFacts.code(ofReply: error.code), .loadFailed(reason))
         default: break
@@ -140,7 +140,7 @@ extension LadderFacts {
     }
 
     /// Derives facts from an error of an HTTP proxy, by CFNetwork's numbers.
-    private mutating func learnProxyError(_ error: StreamError, of target: DiagnosisTarget) {
+    private mutating func learnProxyError(_ error: StreamError) {
         guard let number = HTTPErrorNumber.ProxyError(rawValue: error.code) else { return }
         let reason = PublicText.of("\(error)")
         let code: FindingCode =
