@@ -145,14 +145,7 @@ extension HTTPSession {
     /// }
     /// ```
     public func events(from url: URL, _ options: EventSource.Options = EventSource.Options()) -> EventSource {
-        let request = Result { () throws(StreamError) in
-            do throws(HTTPMessageError) {
-                return try HTTPRequest(method: .get, url: url)
-            } catch {
-                throw StreamError(error)
-            }
-        }
-        return EventSource(session: self, request: request, options: options)
+        EventSource(session: self, request: Result { () throws(StreamError) in try .get(url) }, options: options)
     }
 
     /// Returns the server-sent events of a request, which is sent for each connection: see ``events(from:_:)``.

@@ -22,13 +22,7 @@ extension HTTPSession {
         _ url: URL, to path: String, resuming: Bool = false, within timeout: Duration? = nil,
         progress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(StreamError) -> HTTPResponse {
-        let request: HTTPRequest
-        do throws(HTTPMessageError) {
-            request = try HTTPRequest(method: .get, url: url)
-        } catch {
-            throw StreamError(error)
-        }
-        return try await download(request, to: path, resuming: resuming, within: timeout, progress: progress)
+        try await download(.get(url), to: path, resuming: resuming, within: timeout, progress: progress)
     }
 
     /// Loads a resource into a file.

@@ -85,13 +85,7 @@ public final class HTTPSession: Sendable {
     public func get(
         _ url: URL, limit: Int = 16 << 20, within timeout: Duration? = nil
     ) async throws(StreamError) -> HTTPResponse {
-        let request: HTTPRequest
-        do throws(HTTPMessageError) {
-            request = try HTTPRequest(method: .get, url: url)
-        } catch {
-            throw StreamError(error)
-        }
-        return try await load(request, limit: limit, within: timeout)
+        try await load(.get(url), limit: limit, within: timeout)
     }
 
     /// Sends a request and returns the stream of the final response, whose head has arrived: see `StreamProperty.httpResponse`.

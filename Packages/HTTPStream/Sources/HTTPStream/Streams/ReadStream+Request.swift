@@ -90,11 +90,7 @@ extension ReadStream {
         httpURL url: URL, pool: HTTPConnectionPool? = nil, loop: EventLoop = .shared
     ) throws(StreamError) {
         _ = try HTTPOrigin(loading: url)
-        do throws(HTTPMessageError) {
-            self.init(request: try HTTPRequest(method: .get, url: url), pool: pool, loop: loop)
-        } catch {
-            throw StreamError(error)
-        }
+        self.init(request: try .get(url), pool: pool, loop: loop)
     }
 
     /// Returns the head of the response, waiting for it if necessary, but not for the body.
@@ -114,5 +110,16 @@ extension ReadStream {
         try ready(or: { self[.httpResponse] != nil })
         guard let response = self[.httpResponse] else { throw error ?? .closed }
         return response
+    }
+}
+
+extension HTTPRequest {
+    /// Makes a GET request for a URL, with the errors of streams.
+    static func get(_ url: URL) throws(StreamError) -> HTTPRequest {
+        do throws(HTTPMessageError) {
+            return try HTTPRequest(method: .get, url: url)
+        } catch {
+            throw StreamError(error)
+        }
     }
 }
