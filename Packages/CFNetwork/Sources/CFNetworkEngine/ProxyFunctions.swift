@@ -67,5 +67,5 @@ private func makeSource(
     let release = context.release.map { unsafeBitCast($0, to: CFAllocatorReleaseCallBack.self) }
     let client = ProxyScriptRun.Client(
         callback: callback, info: ClientInfo(context.info, retain: retain, release: release))
-    return ProxyScriptRun.makeSource(ProxyScriptRun(script, URL(string: string(url)), client))
+    return ProxyScriptRun(script, URL(string: string(url)), client).makeSource()
 }

@@ -10,36 +10,24 @@ internal import StreamKit
 ///
 /// Theory of operation. A version-0 source owns this object. Adding the source to a run loop starts a task, which stores the result,
 /// signals the source and wakes the run loops. The source calls the client and invalidates itself. Invalidating it cancels the task.
-final class ProxyScriptRun: Sendable {
+final class ProxyScriptRun: LoopSourceOwner {
     /// The function that receives the result, and its pointer.
     struct Client: Sendable {
         let callback: CFProxyAutoConfigurationResultCallback
         let info: ClientInfo
     }
 
-    private struct Loop: @unchecked Sendable {
-        // Any thread may wake a run loop.
-        let value: CFRunLoop
-    }
-
     private struct State {
         var client: Client?
         var hasStarted = false
         var task: Task<Void, Never>?
-        var loops: [Loop] = []
         var result: Result<[ProxyChoice], StreamError>?
-        var source: Source?
-    }
-
-    /// The source, which owns the run: a weak reference.
-    private struct Source: @unchecked Sendable {
-        // Any thread may signal and invalidate a source; weak references are atomic.
-        weak var value: CFRunLoopSource?
     }
 
     private let script: ProxyScriptSource
     private let url: URL?
     private let state: Locked<State>
+    private let source = LoopSource()
 
     init(_ script: ProxyScriptSource, _ url: URL?, _ client: Client) {
         self.script = script
@@ -49,40 +37,11 @@ final class ProxyScriptRun: Sendable {
 
     deinit { end() }
 
-    /// Creates the source that owns a run.
-    static func makeSource(_ run: ProxyScriptRun) -> Unmanaged<CFRunLoopSource> {
-        var context = CFRunLoopSourceContext()
-        context.info = Unmanaged.passUnretained(run).toOpaque()
-        context.retain = { info in
-            guard let info else { return nil }
-            return UnsafeRawPointer(Unmanaged<ProxyScriptRun>.fromOpaque(info).retain().toOpaque())
-        }
-        context.release = { info in
-            if let info { Unmanaged<ProxyScriptRun>.fromOpaque(info).release() }
-        }
-        context.schedule = { info, loop, _ in
-            if let info, let loop {
-                Unmanaged<ProxyScriptRun>.fromOpaque(info).takeUnretainedValue().start(on: loop)
-            }
-        }
-        context.cancel = { info, loop, _ in
-            if let info, let loop {
-                Unmanaged<ProxyScriptRun>.fromOpaque(info).takeUnretainedValue().leave(loop)
-            }
-        }
-        context.perform = { info in
-            if let info { Unmanaged<ProxyScriptRun>.fromOpaque(info).takeUnretainedValue().deliver() }
-        }
-        let source: CFRunLoopSource = withExtendedLifetime(run) { CFRunLoopSourceCreate(nil, 0, &context) }
-        let reference = Source(value: source)
-        run.state.withLock { $0.source = reference }
-        return .passRetained(source)
-    }
+    /// Creates the source, which owns this object.
+    func makeSource() -> Unmanaged<CFRunLoopSource> { .passRetained(source.make(nil, order: 0, of: self)) }
 
-    private func start(on loop: CFRunLoop) {
-        let loop = Loop(value: loop)
+    func sourceEntered() {
         let isFirst = state.withLock { state in
-            state.loops.append(loop)
             defer { state.hasStarted = true }
             return !state.hasStarted && state.client != nil
         }
@@ -101,29 +60,16 @@ final class ProxyScriptRun: Sendable {
     }
 
     private func finish(_ result: Result<[ProxyChoice], StreamError>) {
-        let (source, loops) = state.withLock { state in
-            state.result = result
-            return (state.source, state.loops)
-        }
-        guard let source = source?.value else { return }
-        CFRunLoopSourceSignal(source)
-        for loop in loops { CFRunLoopWakeUp(loop.value) }
+        state.withLock { $0.result = result }
+        source.signal()
     }
 
-    /// Removes a run loop that the source was removed from. An invalid source ends the run.
-    private func leave(_ loop: CFRunLoop) {
-        let loop = Loop(value: loop)
-        let source = state.withLock { state in
-            if let index = state.loops.firstIndex(where: { $0.value === loop.value }) { state.loops.remove(at: index) }
-            return state.source
-        }
-        guard let source = source?.value, CFRunLoopSourceIsValid(source) else { return end() }
-    }
+    func sourceEnded() { end() }
 
-    private func deliver() {
-        let (result, client, source) = state.withLock { state in
+    func sourceFired() {
+        let (result, client) = state.withLock { state in
             let result = state.result.take()
-            return (result, result == nil ? nil : state.client.take(), state.source)
+            return (result, result == nil ? nil : state.client.take())
         }
         guard let result, let client else { return }
         let list: Unmanaged<CFArray>
@@ -139,7 +85,7 @@ final class ProxyScriptRun: Sendable {
             client.callback, client.info.pointer, list.takeUnretainedValue(), error?.takeUnretainedValue())
         list.release()
         error?.release()
-        if let source = source?.value { CFRunLoopSourceInvalidate(source) }
+        if let source = source.valid { CFRunLoopSourceInvalidate(source) }
     }
 
     private func end() {

@@ -1,3 +1,4 @@
+internal import CFNetworkEngine
 @preconcurrency internal import CoreFoundation
 internal import EventLoops
 internal import SystemConfigurationC
@@ -7,27 +8,11 @@ internal import SystemConfigurationC
 /// Theory of operation. A version-0 source owns this object, which owns the session. The session's pump has a weak reference to it as
 /// target: a change signals the source and wakes the run loops, and one of them lets the session deliver. Invalidating the source releases
 /// the session.
-final class StoreSource: Sendable {
-    private struct Loop: @unchecked Sendable {
-        // Any thread may wake a run loop.
-        let value: CFRunLoop
-    }
-
-    private struct State {
-        var store: Store?
-        var loops: [Loop] = []
-        var source: WeakSource?
-    }
-
+final class StoreSource: LoopSourceOwner {
     private struct Store: @unchecked Sendable {
         // Any thread may retain and release an object.
         let object: SCDynamicStore
         let content: StoreContent
-    }
-
-    private struct WeakSource: @unchecked Sendable {
-        // Any thread may signal a source; weak references are atomic.
-        weak var value: CFRunLoopSource?
     }
 
     /// A weak reference to a source, as the target of its session.
@@ -37,10 +22,7 @@ final class StoreSource: Sendable {
         fileprivate let identity: Identity
 
         /// The source, unless it is invalid or has been released.
-        var validSource: CFRunLoopSource? {
-            guard let value = source?.state.withLock({ $0.source })?.value else { return nil }
-            return CFRunLoopSourceIsValid(value) ? value : nil
-        }
+        var validSource: CFRunLoopSource? { source?.source.valid }
 
         func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal { Signal(reference: self) }
 
@@ -57,78 +39,37 @@ final class StoreSource: Sendable {
 
         init(reference: Reference) { self.reference = reference }
 
-        func signal() { reference.source?.signal() }
+        func signal() { reference.source?.source.signal() }
         func cancel() {}
     }
 
-    private let state: Locked<State>
+    private let store: Locked<Store?>
+    private let source = LoopSource()
     private let identity = Identity()
 
     init(_ store: SCDynamicStore, _ content: StoreContent) {
-        state = Locked(State(store: Store(object: store, content: content)))
+        self.store = Locked(Store(object: store, content: content))
     }
 
     var reference: Reference { Reference(source: self, identity: identity) }
 
     /// Creates the source, which owns this object.
     func makeSource(_ allocator: CFAllocator?, order: CFIndex) -> CFRunLoopSource {
-        var context = CFRunLoopSourceContext()
-        context.info = Unmanaged.passUnretained(self).toOpaque()
-        context.retain = { info in
-            guard let info else { return nil }
-            return UnsafeRawPointer(Unmanaged<StoreSource>.fromOpaque(info).retain().toOpaque())
-        }
-        context.release = { info in
-            if let info { Unmanaged<StoreSource>.fromOpaque(info).release() }
-        }
-        context.schedule = { info, loop, _ in
-            if let info, let loop { Unmanaged<StoreSource>.fromOpaque(info).takeUnretainedValue().enter(loop) }
-        }
-        context.cancel = { info, loop, _ in
-            if let info, let loop { Unmanaged<StoreSource>.fromOpaque(info).takeUnretainedValue().leave(loop) }
-        }
-        context.perform = { info in
-            if let info { Unmanaged<StoreSource>.fromOpaque(info).takeUnretainedValue().perform() }
-        }
-        let source: CFRunLoopSource = withExtendedLifetime(self) { CFRunLoopSourceCreate(allocator, order, &context) }
-        let reference = WeakSource(value: source)
-        state.withLock { $0.source = reference }
-        return source
+        source.make(allocator, order: order, of: self)
     }
 
-    private func enter(_ loop: CFRunLoop) {
-        let loop = Loop(value: loop)
-        state.withLock { $0.loops.append(loop) }
-    }
+    func sourceEntered() {}
 
-    private func leave(_ loop: CFRunLoop) {
-        let loop = Loop(value: loop)
-        let source = state.withLock { state in
-            if let index = state.loops.firstIndex(where: { $0.value === loop.value }) { state.loops.remove(at: index) }
-            return state.source
-        }
-        guard let source = source?.value, CFRunLoopSourceIsValid(source) else {
-            let store = state.withLock { $0.store.take() }
-            return withExtendedLifetime(store) {}  // released without the lock
-        }
-    }
-
-    private func signal() {
-        let (source, loops) = state.withLock { ($0.source, $0.loops) }
-        guard let source = source?.value else { return }
-        CFRunLoopSourceSignal(source)
-        for loop in loops { CFRunLoopWakeUp(loop.value) }
+    func sourceEnded() {
+        let store = store.withLock { $0.take() }
+        withExtendedLifetime(store) {}  // released without the lock
     }
 
     /// Lets the session deliver as long as the source is on this run loop: a callback may invalidate or remove it.
-    private func perform() {
-        let store = state.withLock { $0.store }
-        let reference = reference
-        guard let current = CFRunLoopGetCurrent() else { return }
-        let loop = Loop(value: current)
-        func isOnLoop() -> Bool { state.withLock { $0.loops.contains { $0.value === loop.value } } }
-        store?.content.deliver(on: reference) { reference.validSource != nil && isOnLoop() }
+    func sourceFired() {
+        let store = store.withLock { $0 }
+        store?.content.deliver(on: reference) { source.valid != nil && source.isOnCurrentLoop }
         // What has not been delivered waits until the source is on a run loop again.
-        if !isOnLoop() { signal() }
+        if !source.isOnCurrentLoop { source.signal() }
     }
 }
