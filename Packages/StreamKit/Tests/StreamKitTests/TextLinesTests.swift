@@ -102,7 +102,9 @@ extension TextLinesTests {
         try await writing.value
         pair.input.close()
     }
+}
 
+@Suite(.timeLimit(.minutes(5))) struct OrderedWriterTests {
     @Test func textsAreWrittenInUTF8() async throws {
         let pair = StreamPair.bound(bufferSize: 4)
         try pair.input.open()
@@ -115,5 +117,44 @@ extension TextLinesTests {
         #expect(try await pair.input.readAll(limit: 100) == Array("é, in pieces\nby a thread\n".utf8))
         try await writing.value
         pair.close()
+    }
+
+    @Test func messagesOfManyTasksAreNotMixed() async throws {
+        let pair = StreamPair.bound(bufferSize: 7)
+        try pair.input.open()
+        try pair.output.open()
+        let writer = OrderedWriter(pair.output)
+        let reading = Task { try await pair.input.readAll(limit: 1 << 20) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<50 {
+                group.addTask { try await writer.write(String(repeating: "\(number % 10)", count: 40) + "\n") }
+            }
+            try await group.waitForAll()
+        }
+        pair.output.close()
+        let lines = String(decoding: try await reading.value, as: UTF8.self).split(separator: "\n")
+        #expect(lines.count == 50 && lines.allSatisfy { $0.count == 40 && Set($0).count == 1 })
+        pair.input.close()
+    }
+
+    @Test func aMessageThatWasBegunIsCompleted() async throws {
+        let pair = StreamPair.bound(bufferSize: 4)
+        try pair.input.open()
+        try pair.output.open()
+        let writer = OrderedWriter(pair.output)
+        let first = Task { try await writer.write("first message\n") }
+        #expect(try await pair.input.read(upTo: 2) == Array("fi".utf8))
+        let second = Task { try await writer.write("second\n") }
+        second.cancel()
+        await #expect(throws: StreamError.cancelled) { try await second.value }
+        first.cancel()
+        var rest: [UInt8] = []
+        while rest.count < 12 { rest += try await pair.input.read(upTo: 4) }
+        #expect(rest == Array("rst message\n".utf8))
+        try await first.value
+        pair.input.close()
+        await #expect(throws: StreamError.self) { try await writer.write("x") }
+        await #expect(throws: StreamError.self) { try await writer.write("y") }
+        pair.output.close()
     }
 }
