@@ -1,12 +1,12 @@
 @preconcurrency package import CoreFoundation
 internal import EventLoops
 
-/// What a ``LoopSource`` works for.
+/// The object that the source of a ``LoopSource`` owns.
 package protocol LoopSourceOwner: AnyObject, Sendable {
     /// The source was added to a run loop.
     func sourceEntered()
 
-    /// The source has left a run loop, and is invalid.
+    /// An invalid source has left a run loop. Called once for each of its run loops.
     func sourceEnded()
 
     /// The source was signalled: a run loop calls this.
@@ -42,8 +42,9 @@ package final class LoopSource: Sendable {
 
     package init() {}
 
-    /// Creates the source, once.
-    package func make(_ allocator: CFAllocator?, order: CFIndex, of owner: any LoopSourceOwner) -> CFRunLoopSource {
+    /// Creates the source, which owns `owner`. Call it once.
+    package func makeSource(_ allocator: CFAllocator?, order: CFIndex, of owner: any LoopSourceOwner) -> CFRunLoopSource
+    {
         let info = Info(self, owner)
         var context = CFRunLoopSourceContext()
         context.info = Unmanaged.passUnretained(info).toOpaque()
@@ -62,7 +63,7 @@ package final class LoopSource: Sendable {
         context.cancel = { info, loop, _ in
             guard let info = Info.at(info), let loop else { return }
             info.source.leave(loop)
-            if info.source.valid == nil { info.owner.sourceEnded() }
+            if info.source.validSource == nil { info.owner.sourceEnded() }
         }
         context.perform = { info in Info.at(info)?.owner.sourceFired() }
         let source: CFRunLoopSource = withExtendedLifetime(info) { CFRunLoopSourceCreate(allocator, order, &context) }
@@ -71,7 +72,7 @@ package final class LoopSource: Sendable {
     }
 
     /// The source; nil if it is invalid or has been released.
-    package var valid: CFRunLoopSource? {
+    package var validSource: CFRunLoopSource? {
         guard let source = state.withLock({ $0 }).source, CFRunLoopSourceIsValid(source) else { return nil }
         return source
     }

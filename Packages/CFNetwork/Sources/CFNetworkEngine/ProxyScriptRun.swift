@@ -38,7 +38,7 @@ final class ProxyScriptRun: LoopSourceOwner {
     deinit { end() }
 
     /// Creates the source, which owns this object.
-    func makeSource() -> Unmanaged<CFRunLoopSource> { .passRetained(source.make(nil, order: 0, of: self)) }
+    func makeSource() -> Unmanaged<CFRunLoopSource> { .passRetained(source.makeSource(nil, order: 0, of: self)) }
 
     func sourceEntered() {
         let isFirst = state.withLock { state in
@@ -85,7 +85,7 @@ final class ProxyScriptRun: LoopSourceOwner {
             client.callback, client.info.pointer, list.takeUnretainedValue(), error?.takeUnretainedValue())
         list.release()
         error?.release()
-        if let source = source.valid { CFRunLoopSourceInvalidate(source) }
+        if let source = source.validSource { CFRunLoopSourceInvalidate(source) }
     }
 
     private func end() {

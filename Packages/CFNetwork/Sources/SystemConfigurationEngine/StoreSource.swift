@@ -22,7 +22,7 @@ final class StoreSource: LoopSourceOwner {
         fileprivate let identity: Identity
 
         /// The source, unless it is invalid or has been released.
-        var validSource: CFRunLoopSource? { source?.source.valid }
+        var validSource: CFRunLoopSource? { source?.source.validSource }
 
         func makeSignal(_ perform: @escaping @Sendable () -> Void) -> any DeliverySignal { Signal(reference: self) }
 
@@ -55,7 +55,7 @@ final class StoreSource: LoopSourceOwner {
 
     /// Creates the source, which owns this object.
     func makeSource(_ allocator: CFAllocator?, order: CFIndex) -> CFRunLoopSource {
-        source.make(allocator, order: order, of: self)
+        source.makeSource(allocator, order: order, of: self)
     }
 
     func sourceEntered() {}
@@ -68,7 +68,7 @@ final class StoreSource: LoopSourceOwner {
     /// Lets the session deliver as long as the source is on this run loop: a callback may invalidate or remove it.
     func sourceFired() {
         let store = store.withLock { $0 }
-        store?.content.deliver(on: reference) { source.valid != nil && source.isOnCurrentLoop }
+        store?.content.deliver(on: reference) { source.validSource != nil && source.isOnCurrentLoop }
         // What has not been delivered waits until the source is on a run loop again.
         if !source.isOnCurrentLoop { source.signal() }
     }

@@ -131,11 +131,7 @@ open class WaitPoint: Watcher, @unchecked Sendable {
         let (free, error) = ThreadParker.take()
         guard let parker = free else { return .here(.failed(error)) }
         defer { parker.returnToPool() }
-        var all: [Readiness] = []
-        all.reserveCapacity(1 + others.count)
-        all.append(Readiness(self, half, for: interest))
-        all += others
-        let (wake, index) = parker.block(for: all, until: deadline)
+        let (wake, index) = parker.block(for: [Readiness(self, half, for: interest)] + others, until: deadline)
         return index == 0 ? .here(wake) : .elsewhere(index - 1, wake)
     }
 

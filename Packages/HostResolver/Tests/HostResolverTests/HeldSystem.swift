@@ -23,14 +23,14 @@ final class HeldSystem: Sendable {
     let resolver: SystemResolver
 
     init(
-        configured: AddressFamilies = .all, maximumThreads: Int = 16, longestQueue: Int = 4096,
+        configured: AddressFamilies = .all, maximumThreads: Int = 16, maximumQueueLength: Int = 4096,
         idleTime: Duration = .seconds(10), reverseTimeout: Duration = SystemResolver.reverseTimeout,
         secondFamilyTime: Duration = .seconds(3600), hosts: String = "",
         hostsAreQuick: Bool = true
     ) {
         let held = Shared()
         self.held = held
-        threads = BlockingThreads(limit: maximumThreads, maximumQueueLength: longestQueue, idleTime: idleTime)
+        threads = BlockingThreads(limit: maximumThreads, maximumQueueLength: maximumQueueLength, idleTime: idleTime)
         @Sendable func call(_ text: String) -> Result<[IPAddress], ResolverError> {
             let released = OneShot<Result<[IPAddress], ResolverError>>()
             let answer = held.state.withLock { state -> Result<[IPAddress], ResolverError>? in

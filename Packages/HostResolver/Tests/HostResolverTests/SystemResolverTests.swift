@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test func boundsAbandonedCallsAndTheQueue() async throws {
-        let system = HeldSystem(maximumThreads: 3, longestQueue: 2)
+        let system = HeldSystem(maximumThreads: 3, maximumQueueLength: 2)
         let names = try (0..<6).map { try HostName("n\($0).example") }
         let codes = Locked<[ResolverError.Code]>([])
         let tokens = names.map { name in

@@ -261,7 +261,7 @@ package func DNSServiceGetAddrInfo(
         let reply: @Sendable (DNSServiceFlags, UInt32, DNSServiceErrorType, DNSName, IPAddress, UInt32) -> Reply = {
             flags, index, number, name, address, timeToLive in
             { more in
-                socketAddress(address, on: index).withSockAddr { address, _ in
+                withSocketAddress(address, on: index) { address in
                     client.callback(
                         handle.reference, flags | more, place.replyIndex(index), number, name.cText, address,
                         timeToLive, client.context)
@@ -305,9 +305,27 @@ private func noAddress(of type: DNSRecordType) -> IPAddress {
 }
 
 /// The address for the system's functions. A link-local one has its interface as scope.
-private func socketAddress(_ address: IPAddress, on interface: UInt32) -> SocketAddress {
-    guard case .v6(let bare) = address, bare.isLinkLocal else { return .ip(address, port: 0) }
-    return .ip(.v6(IPv6Address(rawValue: bare.rawValue, zone: "\(interface)") ?? bare), port: 0)
+private func withSocketAddress(
+    _ address: IPAddress, on interface: UInt32, _ body: (UnsafePointer<sockaddr>) -> Void
+) {
+    func pass<Address>(_ address: Address) {
+        withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0) }
+        }
+    }
+    switch address {
+    case .v4(let address):
+        var socketAddress = sockaddr_in()
+        socketAddress.sin_family = sa_family_t(AF_INET)
+        withUnsafeMutableBytes(of: &socketAddress.sin_addr) { $0.copyBytes(from: address.octets) }
+        pass(socketAddress)
+    case .v6(let address):
+        var socketAddress = sockaddr_in6()
+        socketAddress.sin6_family = sa_family_t(AF_INET6)
+        withUnsafeMutableBytes(of: &socketAddress.sin6_addr) { $0.copyBytes(from: address.octets) }
+        socketAddress.sin6_scope_id = address.isLinkLocal ? interface : 0
+        pass(socketAddress)
+    }
 }
 
 /// Reports that a record may be stale.

@@ -93,7 +93,10 @@ public struct StreamPair: Sendable {
     }
 
     /// Makes the two ends of a connection within this process: bytes written at one end are read at the other, through a buffer of
-    /// fixed size for each direction. As ``bound(bufferSize:loop:)`` otherwise.
+    /// fixed size for each direction.
+    ///
+    /// Writes wait while the buffer is full. After one end has finished its output or is closed, the other end reads the buffered bytes
+    /// and then the end. After one end is closed, writes at the other end fail with `EPIPE`. An end is closed when both its streams are.
     @_spi(Packages) public static func connected(
         bufferSize: Int = ReadStream.chunkSize, loop: EventLoop = .shared
     ) -> (StreamPair, StreamPair) {

@@ -1,7 +1,8 @@
 internal import EventLoops
 internal import StreamKit
 
-/// A transport that changes how the one below reads or writes, and passes everything else on.
+/// A transport that changes how the one below reads or writes. It passes on opening, looking, flushing, finishing and closing, but no
+/// properties.
 protocol TestLayer: StreamTransport {
     /// The transport below.
     var lower: any StreamTransport { get }

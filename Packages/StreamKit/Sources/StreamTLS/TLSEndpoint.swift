@@ -169,9 +169,8 @@ extension TLSEndpoint {
 extension TLSEndpoint {
     func read(into buffer: inout MutableRawSpan) throws(StreamError) -> Attempt {
         guard try beginReading() else { return .ended }
-        let size = buffer.byteCount
         var count = 0
-        let result = buffer.withUnsafeMutableBytes { SSL_read_ex(ssl, $0.baseAddress, size, &count) }
+        let result = buffer.withUnsafeMutableBytes { SSL_read_ex(ssl, $0.baseAddress, $0.count, &count) }
         return try outcome(of: result, count)
     }
 
@@ -180,7 +179,9 @@ extension TLSEndpoint {
         var byte: UInt8 = 0
         var count = 0
         let result = SSL_peek_ex(ssl, &byte, 1, &count)
-        return try outcome(of: result, max(1, Int(SSL_pending(ssl))))
+        // Only after a success: nothing may come between a failure and SSL_get_error.
+        if result == 1 { count = max(1, Int(SSL_pending(ssl))) }
+        return try outcome(of: result, count)
     }
 
     func write(_ bytes: RawSpan) throws(StreamError) -> Attempt {
@@ -268,7 +269,7 @@ extension TLSEndpoint {
         return true
     }
 
-    /// The outcome of a call of OpenSSL that reads: its result, and the number of bytes if it has read some.
+    /// What follows from the result of `SSL_read_ex` or `SSL_peek_ex`. `count` is the number of bytes after a success.
     private func outcome(of result: CInt, _ count: Int) throws(StreamError) -> Attempt {
         if result == 1 {
             lower.received = 0

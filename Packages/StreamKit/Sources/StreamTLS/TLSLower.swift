@@ -121,8 +121,8 @@ final class TLSLower {
         return bio
     }
 
-    /// Begins a read. Returns false if there is nothing more to read, or the present call has used up its budget; its first read makes
-    /// progress in any case.
+    /// Begins a read. Returns false if nothing more can be read, or if the present call has used up its budget. The loop's share of time does
+    /// not stop the first read of a call.
     private func beginRead() -> Bool {
         if isEnded || readFailure != nil { return false }
         if byteBudget == 0 || recordBudget == 0 || (hasRead && transport.waitPoint.loop.isShareSpent) {
@@ -191,7 +191,7 @@ final class TLSLower {
 
     /// The table of callbacks, one for the process.
     private static let method = BIOMethod(name: "StreamKit transport") { method in
-        // Fills the buffer with at most `recordsPerRead` records: those that are held, or else from the transport below.
+        // Fills the buffer with at most `TLSEndpoint.recordsPerRead` records: held ones, or else from the transport below. -1: there are none.
         BIO_meth_set_read_ex(method) { bio, buffer, count, moved in
             guard let moved, let lower = TLSLower.of(bio), lower.beginRead() else { return -1 }
             let buffer = UnsafeMutableRawBufferPointer(start: buffer, count: min(count, lower.byteBudget))

@@ -134,11 +134,11 @@ public struct FTPOptions: Sendable {
         ],
         check: { (options) throws(StreamError) in try options.check() })
 
-    /// Checks all options, as setting each of them does.
+    /// Throws if an option has an invalid value. Setting an option by name checks all of them.
     func check() throws(StreamError) {
-        try FTPOptions.checkArgument(userName, "userName")
-        try FTPOptions.checkArgument(password, "password")
         try FTPOptions.checkArgument(account, "account")
+        try FTPOptions.checkArgument(password, "password")
+        try FTPOptions.checkArgument(userName, "userName")
     }
 
     /// Checks that a command can carry the text.

@@ -62,8 +62,7 @@ public struct ProtectionSpace: Hashable, Sendable {
 extension ProtectionSpace: CustomStringConvertible {
     /// A readable form: `proxy http://proxy.example:3128 "staff"`.
     public var description: String {
-        let name = host.contains(":") ? "[\(host)]" : host
-        return "\(role.rawValue) \(scheme)://\(name):\(port)" + (realm.map { " \(AuthGrammar.quoted($0))" } ?? "")
+        "\(role.rawValue) \(scheme)://\(bracketedHost):\(port)" + (realm.map { " \(AuthGrammar.quoted($0))" } ?? "")
     }
 }
 
@@ -119,8 +118,11 @@ extension ProtectionSpace {
     static func defaultPort(_ scheme: String) -> Int { scheme.lowercased() == "https" ? 443 : 80 }
 
     var rootURL: URL? {
-        host.isEmpty ? nil : URL(string: "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)/")
+        host.isEmpty ? nil : URL(string: "\(scheme)://\(bracketedHost):\(port)/")
     }
+
+    /// The host as a URL has it: an IPv6 address has brackets.
+    private var bracketedHost: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host }
 
     /// Returns whether a URL belongs to this server.
     func contains(_ url: URL) -> Bool {

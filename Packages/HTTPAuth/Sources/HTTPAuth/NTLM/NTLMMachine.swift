@@ -37,13 +37,17 @@ struct NTLMMachine {
         self.targetName = targetName
     }
 
-    /// Creates the machine of a login to a host. Throws the errors of ``NTLMAccount``.
-    init(_ credential: Credential, _ options: NTLMOptions, host: String, binding: [UInt8]?) throws(HTTPAuthError) {
-        account = try NTLMAccount(
+    /// Creates the machine of a login to a host.
+    ///
+    /// - Parameter channelBinding: As above.
+    /// - Throws: the errors of ``NTLMAccount``.
+    init(
+        _ credential: Credential, _ options: NTLMOptions, host: String, channelBinding: [UInt8]?
+    ) throws(HTTPAuthError) {
+        let account = try NTLMAccount(
             user: credential.user, domain: credential.accountDomain, workstation: options.workstation,
             proof: credential.proof)
-        channelBinding = binding
-        targetName = options.serviceName ?? "HTTP/\(host)"
+        self.init(account: account, channelBinding: channelBinding, targetName: options.serviceName ?? "HTTP/\(host)")
     }
 
     /// Returns the first message.

@@ -98,7 +98,7 @@ struct NTLMScheme: AuthenticationScheme {
         case .idle:
             guard let credential else { throw HTTPAuthError(.missingUserName, scheme: "NTLM") }
             var machine = try NTLMMachine(
-                credential, options, host: space.host, binding: input.channelBinding?.applicationData)
+                credential, options, host: space.host, channelBinding: input.channelBinding?.applicationData)
             let token = machine.start()
             state = .negotiating(machine)
             return .send(TokenField.value("NTLM", token))

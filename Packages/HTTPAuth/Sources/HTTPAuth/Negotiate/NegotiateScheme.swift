@@ -135,7 +135,7 @@ struct NegotiateScheme: AuthenticationScheme {
             host: space.host, options: options, channelBinding: binding, credential: credential)
         var mechanisms: [any SecurityMechanism] = [KerberosMechanism(parameters)]
         if options.allowsNTLM, let credential {
-            let machine = try NTLMMachine(credential, options.ntlm, host: space.host, binding: binding)
+            let machine = try NTLMMachine(credential, options.ntlm, host: space.host, channelBinding: binding)
             mechanisms.append(
                 NTLMMechanism(
                     machine, time: FileTime.of(unixNanoseconds: input.time),

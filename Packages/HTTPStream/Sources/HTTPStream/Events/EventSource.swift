@@ -16,7 +16,7 @@ public import StreamKit
 /// overrun. Redirects, logins and cookies are those of the session, at each connection.
 ///
 /// The sequence ends when the server responds with 204 (No Content). It fails with `EPROTO` for any other response that is not a 200 of
-/// type `text/event-stream`, with `EMSGSIZE` for an event beyond ``Options/eventLength``, and with the errors that another
+/// type `text/event-stream`, with `EMSGSIZE` for an event beyond ``Options/maximumEventLength``, and with the errors that another
 /// connection cannot repair: refused certificates and settings, and responses that are not HTTP. If the task is cancelled, the
 /// sequence fails with `StreamError.cancelled` at once, also during a pause.
 ///
@@ -47,7 +47,7 @@ public struct EventSource: AsyncSequence, Sendable {
         public var idleTimeout: Duration? = .seconds(300)
 
         /// The maximum number of bytes of an event. Default 1 MiB.
-        public var eventLength = 1 << 20
+        public var maximumEventLength = 1 << 20
 
         /// Called before each pause: with its duration, and with the error that ended the connection; nil if the server ended it.
         public var onDisconnect: (@Sendable (_ error: StreamError?, _ pause: Duration) -> Void)?

@@ -47,7 +47,7 @@ struct EventSourceMachine {
 
     init(_ options: EventSource.Options) {
         self.options = options
-        parser = ServerSentEventParser(maximumEventLength: options.eventLength, lastEventID: options.lastEventID)
+        parser = ServerSentEventParser(maximumEventLength: options.maximumEventLength, lastEventID: options.lastEventID)
         reconnectionTime = options.reconnectionTime
     }
 
@@ -75,7 +75,7 @@ struct EventSourceMachine {
 
     /// The head of the response has arrived.
     mutating func connected(_ response: HTTPResponse) {
-        parser = ServerSentEventParser(maximumEventLength: options.eventLength, lastEventID: parser.lastEventID)
+        parser = ServerSentEventParser(maximumEventLength: options.maximumEventLength, lastEventID: parser.lastEventID)
         hasReceived = false
         do throws(StreamError) {
             // A 204 ends the reconnections (WHATWG HTML §9.2.3).

@@ -13,7 +13,7 @@ public import StreamKit
 /// response's caching fields; a file is read each time.
 public final class ProxyScriptStore: Sendable {
     /// The time limit for loading one script: 10 s.
-    static let loadTimeout: Duration = .seconds(10)
+    static let usualLoadTimeout: Duration = .seconds(10)
 
     /// The maximum number of scripts that are kept; beyond it, all are removed.
     static let maximumScripts = 32
@@ -32,19 +32,20 @@ public final class ProxyScriptStore: Sendable {
 
     private let kept = Locked<[Key: (script: ProxyScript, until: Moment)]>([:])
 
-    private let limit: Duration
+    /// The time limit for loading one script.
+    private let loadTimeout: Duration
     /// The time limit of one run; nil for that of a script.
     private let runTimeout: Locked<Duration?>
 
     /// An empty store.
     public convenience init(lifetime: Duration = .seconds(600)) {
-        self.init(lifetime: lifetime, limit: ProxyScriptStore.loadTimeout, runTimeout: nil)
+        self.init(lifetime: lifetime, loadTimeout: ProxyScriptStore.usualLoadTimeout, runTimeout: nil)
     }
 
     /// A store with other time limits for loading one script, and for one run of it.
-    init(lifetime: Duration = .seconds(600), limit: Duration, runTimeout: Duration?) {
+    init(lifetime: Duration = .seconds(600), loadTimeout: Duration, runTimeout: Duration?) {
         self.lifetime = lifetime
-        self.limit = limit
+        self.loadTimeout = loadTimeout
         self.runTimeout = Locked(runTimeout)
     }
 
@@ -100,7 +101,7 @@ public final class ProxyScriptStore: Sendable {
             defer { stream.close() }
             try stream.set(.tls, to: tls)
             try stream.set(.http(\.followsRedirects), to: true)
-            try stream.set(.http(\.totalTimeout), to: limit)
+            try stream.set(.http(\.totalTimeout), to: loadTimeout)
             try stream.open()
             status = try await stream.response().status.code
             bytes = status == 200 ? try await stream.readAll(limit: ProxyScript.maximumScriptSize) : []

@@ -281,8 +281,8 @@ extension HTTP2ClientCore {
         if signals.last !== point { signals.append(point) }
     }
 
-    /// Signals the point of a stream, and returns the stream; nil if its load has closed it.
-    private mutating func signalled(_ identifier: StreamID) -> HTTP2ClientStream? {
+    /// Signals the point of a stream and returns the stream, for a change of it; nil if its load has closed it.
+    private mutating func signal(_ identifier: StreamID) -> HTTP2ClientStream? {
         guard let stream = streams[identifier] else { return nil }
         signal(stream.point)
         return stream
@@ -291,7 +291,7 @@ extension HTTP2ClientCore {
     /// Signals the streams that can send more of their bodies.
     private mutating func signalWritable() {
         while let identifier = machine.nextWritable() {
-            signalled(identifier)?.isFull = false
+            signal(identifier)?.isFull = false
         }
     }
 
@@ -299,18 +299,18 @@ extension HTTP2ClientCore {
         switch event {
         case .interim(let identifier, let head), .response(let identifier, let head):
             hasAnswered = true
-            signalled(identifier)?.heads.append(head)
+            signal(identifier)?.heads.append(head)
         case .readable(let identifier):
             // A caller that has taken data from the input may have read all of it since.
-            signalled(identifier)?.isReadable = machine.hasUnread(identifier)
-        case .trailers(let identifier, let trailers): signalled(identifier)?.trailers = trailers
-        case .ended(let identifier): signalled(identifier)?.hasEnded = true
+            signal(identifier)?.isReadable = machine.hasUnread(identifier)
+        case .trailers(let identifier, let trailers): signal(identifier)?.trailers = trailers
+        case .ended(let identifier): signal(identifier)?.hasEnded = true
         case .reset(let identifier, var failure):
-            guard let stream = signalled(identifier) else { return }
+            guard let stream = signal(identifier) else { return }
             // A head that has not left this side cannot have been processed.
             if let opening = stream.opening, written < opening.headEnd { failure.processing = .notProcessed }
             stream.failure = failure
-        case .sendingStopped(let identifier, _): signalled(identifier)?.isSendingStopped = true
+        case .sendingStopped(let identifier, _): signal(identifier)?.isSendingStopped = true
         case .goAway: drain(now: now)
         case .settings: for element in unsettled.removeAll() { queue.append(element) }
         case .room, .drained, .request: break

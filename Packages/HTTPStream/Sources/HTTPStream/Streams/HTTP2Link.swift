@@ -387,19 +387,20 @@ extension HTTP2Link where Core: ~Copyable {
     /// Reads for all messages on the calling thread, which waits for one of them, until it has a reason to go on.
     ///
     /// - Parameters:
-    ///   - message: what the thread waits for at the point of its message.
+    ///   - caller: what the thread waits for, at the point of its message.
     ///   - deadline: when to stop at the latest.
     ///   - others: what else the thread waits for.
-    /// - Returns: why it ended, as of `WaitPoint.block` at that point; nil if another thread or the loop reads. The thread waits at its point then,
+    /// - Returns: why it ended, as of `WaitPoint.block` at the caller's point; nil if another thread or the loop reads. The thread waits at its point then,
     ///   and calls ``threadGoesOn(at:)`` afterwards.
     @available(*, noasync)
     final func readOnThread(
-        for message: WaitPoint.Readiness, until deadline: Moment?, minding others: [WaitPoint.Readiness]
+        for caller: WaitPoint.Readiness, until deadline: Moment?, minding others: [WaitPoint.Readiness]
     ) -> BlockedWake? {
-        let point = message.point
+        let point = caller.point
         guard beginReading(at: point) else { return nil }
+        // The others first: their indices are then those of the result.
         var callers = others
-        callers.append(message)
+        callers.append(caller)
         while true {
             let step = readForThread(at: point)
             if case .leaves = step {

@@ -166,7 +166,7 @@ public struct HTTPOptions: Sendable {
         ],
         check: { (options) throws(StreamError) in try options.check() })
 
-    /// Checks all options, as setting each of them does.
+    /// Throws if an option has an invalid value. Setting an option by name checks all of them.
     func check() throws(StreamError) {
         if let host, !HTTPOrigin.isHost(host) { throw .invalidHost(host) }
     }

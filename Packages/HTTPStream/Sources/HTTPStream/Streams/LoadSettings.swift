@@ -61,7 +61,7 @@ struct LoadSettings: Sendable {
         pool = options.pool
     }
 
-    /// Checks options. The second result are the properties in ``HTTPOptions/connection`` that have to be set at the stream, since some are
+    /// Checks options. The second result is the properties in ``HTTPOptions/connection`` that have to be set at the stream, since some are
     /// its own.
     static func checked(
         _ options: HTTPOptions

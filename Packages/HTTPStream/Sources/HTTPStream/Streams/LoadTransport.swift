@@ -280,6 +280,7 @@ final class LoadTransport: WaitPoint, @unchecked Sendable {
             return .here(.ready)
         }
         defer { endLending() }
+        // The others first: their indices are then those of the result.
         var all = others
         all.append(Readiness(self, half, for: interest))
         if let second { all.append(second) }

@@ -114,7 +114,9 @@ extension ReadStream {
 }
 
 extension HTTPRequest {
-    /// Makes a GET request for a URL, with the errors of streams.
+    /// Makes a GET request of a URL.
+    ///
+    /// - Throws: the `HTTPMessageError` as a `StreamError`.
     static func get(_ url: URL) throws(StreamError) -> HTTPRequest {
         do throws(HTTPMessageError) {
             return try HTTPRequest(method: .get, url: url)

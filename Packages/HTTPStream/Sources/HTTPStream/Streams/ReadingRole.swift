@@ -24,7 +24,7 @@ struct ReadingRole: Sendable {
     enum Reader: Hashable, Sendable {
         case loop
         case thread
-        /// None. A thread may have been woken to take the role; it has not waited again.
+        /// No reader. `hasWoken`: a thread has been woken to take the role, and has not waited again.
         case free(hasWoken: Bool)
     }
 

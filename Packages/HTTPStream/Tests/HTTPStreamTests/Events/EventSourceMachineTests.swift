@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test func anEventBeyondTheLimitEndsTheSequence() {
-        var machine = machine { $0.eventLength = 20 }
+        var machine = machine { $0.maximumEventLength = 20 }
         _ = machine.next()
         machine.connected(Self.events)
         machine.received(Array("data: a\n\ndata: \(String(repeating: "b", count: 20))\n\n".utf8), random: 0)

@@ -55,5 +55,5 @@ import Testing
 
 extension ProxyScriptStore {
     /// A store whose limits no script of a test exceeds, however slow the machine is.
-    static var patient: ProxyScriptStore { ProxyScriptStore(limit: .seconds(3600), runTimeout: .seconds(3600)) }
+    static var patient: ProxyScriptStore { ProxyScriptStore(loadTimeout: .seconds(3600), runTimeout: .seconds(3600)) }
 }

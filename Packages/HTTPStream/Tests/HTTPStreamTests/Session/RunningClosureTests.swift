@@ -27,7 +27,7 @@ import Testing
         return HTTPSession(configuration)
     }
 
-    /// Tokens whose closure has all the time that a busy machine needs.
+    /// Tokens with a closure. The default time limit is more than a busy machine needs.
     private func tokens(
         for url: URL, timeout: Duration = .seconds(240), _ token: @escaping @Sendable (String?) async throws -> String?
     ) throws -> BearerTokens {

@@ -65,7 +65,7 @@ public struct URLAuthority: Hashable, Sendable {
         return name.address == nil ? name.ascii : host.lowercased()
     }
 
-    /// A host as it is written before a port: an IPv6 address has brackets (RFC 3986 §3.2.2).
+    /// Returns a host as it is written before a port: an IPv6 address gets brackets (RFC 3986 §3.2.2). The host must have none yet.
     @_spi(Packages) public static func bracketed(_ host: String) -> String {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }

@@ -142,7 +142,7 @@ struct DNSQueryMachine {
         if let result { return .finish(result) }
         if let turnEnd, now >= turnEnd, !mustSend { endTurn(.timedOut, now: now) }
         if let result { return .finish(result) }
-        if mustSend { return .send(transmission(until: now + turnTime, now: now, using: &random)) }
+        if mustSend { return .send(transmission(until: now + turnTimeout, now: now, using: &random)) }
         if let turnEnd, let silenceEnd, now >= silenceEnd {
             if !askForAgreement() { giveUpEDNS(.silence) }
             return .send(transmission(until: turnEnd, now: now, using: &random))
@@ -333,10 +333,10 @@ extension DNSQueryMachine {
 
     private var serverCount: Int { turns.count / max(configuration.attempts, 1) }
 
-    /// The time of the current turn. In the first round, each server has the configured time. Each later round
+    /// The time limit of the current turn. In the first round, each server has the configured time. Each later round
     /// doubles the time and divides it among the servers, which have one second each at least, or the configured time
     /// if it is less.
-    private var turnTime: Duration {
+    private var turnTimeout: Duration {
         let round = turn / serverCount
         if round == 0 { return configuration.timeout }
         return max(configuration.timeout * (1 << round) / serverCount, min(configuration.timeout, .seconds(1)))

@@ -80,7 +80,7 @@
 
     /// Sets the property with this name; nil restores the default. Returns false if there is no such row.
     ///
-    /// - Throws: the error of the check. Nothing has changed then.
+    /// - Throws: the error of the check, which examines all options, also those set before. Nothing has changed then.
     public func set(_ value: (any Sendable)?, named name: String, in options: inout Options) throws(StreamError) -> Bool
     {
         guard let index = indices[name] else { return false }

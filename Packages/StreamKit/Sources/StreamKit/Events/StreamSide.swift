@@ -198,7 +198,7 @@ public struct StreamSide: Sendable {
 
     /// Wakes a call on this half. Looking moves bytes (or a failure) from the descriptor into a layer such as TLS,
     /// perhaps before the loop has seen them; a call that found nothing just before would then wait forever. Looking at a
-    /// socket moves none.
+    /// socket moves no bytes.
     private func wakeCall(_ engine: any StreamTransport) {
         if isInside, !connection.hasSocket { engine.waitPoint.signal(half.interest) }
     }

@@ -193,6 +193,7 @@ final class Opening: WaitPoint, @unchecked Sendable {
             defer { state.withLock { $0.idleThreads -= 1 } }
             return super.block(half, for: interest, until: deadline, minding: others)
         }
+        // The others first: their indices are then those of the result.
         var callers = others
         callers.append(Readiness(self, half, for: interest))
         var wake = Wake.ready

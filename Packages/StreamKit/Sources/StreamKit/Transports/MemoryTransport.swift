@@ -71,10 +71,10 @@ final class MemorySink: StreamTransport {
     }
 }
 
-/// One end of a bound pair: bytes written at one end are read at the other, through a buffer of fixed size.
+/// One end of a pipe, such as a bound pair or one direction of a ``DuplexPipe``: bytes written at one end are read at the other, through a
+/// buffer of fixed size.
 ///
-/// Both ends share one ``Buffer``. Each end waits at a wait point of its own, and the other end signals it. There is no
-/// descriptor.
+/// Both ends share one ``Buffer``. Each end waits at a wait point, which the other end signals. There is no descriptor.
 final class PipeTransport: StreamTransport {
     enum End: Sendable {
         case reading
@@ -198,7 +198,7 @@ final class DuplexPipe: StreamTransport {
         self.output = PipeTransport(output, end: .writing)
     }
 
-    /// Makes both ends. Each waits at one point.
+    /// Makes both ends. Each has one wait point for both directions.
     static func pair(size: Int, loop: EventLoop) -> (DuplexPipe, DuplexPipe) {
         let (first, second) = (WaitPoint(loop: loop), WaitPoint(loop: loop))
         let forth = PipeTransport.Buffer(size: size, readingPoint: second, writingPoint: first)

@@ -1,9 +1,10 @@
 internal import EventLoops
 internal import Glibc
 
-/// A connected stream socket: the bottom of most stacks. It belongs to its wait point, which closes it.
+/// A connected stream socket: the bottom of most stacks. The wait point owns the descriptor, and closes it.
 ///
-/// A connection whose engine this is reads and writes the socket of its point directly; TLS and the conversation with a proxy call it.
+/// A connection with this engine moves bytes by the socket of its point, without this object (``Connection/hasSocket``). It calls this object
+/// to look and to finish. TLS of a connection without a proxy calls it for everything.
 final class SocketTransport: StreamTransport {
     let waitPoint: WaitPoint
 

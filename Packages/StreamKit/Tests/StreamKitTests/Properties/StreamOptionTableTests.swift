@@ -55,6 +55,9 @@ import Testing
         #expect(options.user == "ann")
         #expect(try Options.table.set("bob", named: "Mailbox.user", in: &options))
         #expect(options.user == "bob")
+        options.user = ""
+        #expect(throws: StreamError.self) { try Options.table.set("Sent", named: "Mailbox.folder", in: &options) }
+        #expect(options.folder == "INBOX")
     }
 
     @Test func aKindHasARowForEachOption() {
