@@ -139,9 +139,7 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
     ///
     /// Each link overrides `fire()` itself: an override in this generic class would not be specialized for its core, nor would the work that it
     /// begins, which would take twice the time.
-    final func scheduleReading() {
-        loop.execute { [self] in work() }
-    }
+    final func scheduleReading() { loop.execute { [self] in work() } }
 
     /// Reads if the loop may, acts on deadlines, and writes. On the loop's thread.
     ///
@@ -194,11 +192,9 @@ class HTTP2Link<Core: HTTP2Core & ~Copyable>: Watcher, @unchecked Sendable {
                 return false
             }
         }
-        if let failure = state.writeFailure {
-            if failure.remainingBytes <= 0 {
-                state.core.fail(failure.error, now: .now)
-                return false
-            }
+        if let failure = state.writeFailure, failure.remainingBytes <= 0 {
+            state.core.fail(failure.error, now: .now)
+            return false
         }
         let piece = state.input.takePiece(upTo: maximumCount)
         state.writeFailure?.remainingBytes -= piece.count
