@@ -69,11 +69,15 @@ final class Connection: Sendable {
     var streamKind: StreamKind { connectionKind.kind(over: withDetails { $0.securedTransport } ?? transport) }
 
     /// The engine; nil until open. Read it only when the half's status is open, or under the lock.
-    var engine: (any StreamTransport)? { hasBareTransport ? transport : slot }
+    ///
+    /// The transport of a socket is made for each use, so that an idle connection does not hold another object.
+    var engine: (any StreamTransport)? {
+        if hasSocket { SocketTransport(point) } else if hasBareTransport { transport } else { slot }
+    }
 
     /// Whether there is an ``engine``. Comparing it with nil would copy it.
-    private var hasEngine: Bool {
-        if hasBareTransport { true } else if case nil = slot { false } else { true }
+    var hasEngine: Bool {
+        if hasSocket || hasBareTransport { true } else if case nil = slot { false } else { true }
     }
 
     /// Whether the engine is the socket of ``point``. Calls then use the socket directly, without a reference to the
@@ -195,7 +199,8 @@ extension Connection {
     func finishOpening(_ result: Result<any StreamTransport, StreamError>) {
         switch result {
         case .success(let engine) where engine === transport: install(nil, as: .bareTransport)
-        case .success(let engine): install(engine, as: engine is SocketTransport ? .socket : .layer)
+        case .success(let engine) where engine is SocketTransport: install(nil, as: .socket)
+        case .success(let engine): install(engine, as: .layer)
         case .failure(let error):
             let openingPoint = withDetails { details in
                 if details.error == nil { details.error = error }
@@ -208,12 +213,12 @@ extension Connection {
 
     /// Ends opening with an engine, which is closed instead if both halves have been closed meanwhile.
     ///
-    /// - Parameter engine: nil for the bare transport.
-    private func install(_ engine: consuming (any StreamTransport)?, as kind: EngineKind) {
+    /// - Parameter layer: nil for the socket and the bare transport.
+    private func install(_ layer: consuming (any StreamTransport)?, as kind: EngineKind) {
         let (openingPoint, isUnwanted, isWatched) = withDetails { details in
             let isUnwanted = isClosed
             if !isUnwanted {
-                slot = engine
+                slot = layer
                 engineKind.store(kind.rawValue, ordering: .relaxed)
                 endOpening(with: .open)
                 details.isAddressWatched =
@@ -221,7 +226,7 @@ extension Connection {
             }
             return (details.openingPoint.take(), isUnwanted, details.isAddressWatched)
         }
-        if isUnwanted { kind == .bareTransport ? transport?.close() : engine?.close() }
+        if isUnwanted { kind == .bareTransport ? transport?.close() : layer?.close() }
         if isWatched { watchLocalAddress() }
         announceOpened(openingPoint)
     }

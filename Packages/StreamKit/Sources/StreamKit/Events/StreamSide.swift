@@ -122,7 +122,7 @@ public struct StreamSide: Sendable {
         case .notOpen, .opening, .closed:
             return .init(hasOpened: false, hasFailed: false, readiness: .notYet)
         case .error:
-            return .init(hasOpened: connection.engine != nil, hasFailed: true, readiness: .notYet)
+            return .init(hasOpened: connection.hasEngine, hasFailed: true, readiness: .notYet)
         case .atEnd:
             return .init(hasOpened: true, hasFailed: false, readiness: .ended)
         case .open, .reading, .writing:
