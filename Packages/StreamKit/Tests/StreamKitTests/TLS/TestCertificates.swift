@@ -28,7 +28,8 @@ final class TestCertificate {
         key = TestCertificate.makeKey(group: options.group)
         x509 = X509_new()
         X509_set_version(x509, 2)
-        var serial = UInt64.random(in: 1...UInt64.max >> 1)
+        // Eight bytes: the first one is not 0.
+        var serial = UInt64.random(in: 1 << 56...UInt64.max >> 1).bigEndian
         withUnsafeBytes(of: &serial) { bytes in
             let number = BN_bin2bn(bytes.baseAddress, CInt(bytes.count), nil)
             BN_to_ASN1_INTEGER(number, X509_get_serialNumber(x509))
