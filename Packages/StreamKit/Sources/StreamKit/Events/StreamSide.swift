@@ -170,9 +170,12 @@ public struct StreamSide: Sendable {
     /// The result that a try would have now, without transferring anything. For the client.
     private func look() throws(StreamError) -> Attempt {
         guard connection.isOpen(half) else { return try connection.attemptWhileNotOpen(half) }
+        if connection.hasSocket { return try lookAtSocket() }
         guard let engine = connection.engine else { return try connection.attemptWhileNotOpen(half) }
         do throws(StreamError) {
-            let attempt = try look(at: engine)
+            let attempt = try look(
+                peek: { () throws(StreamError) in try engine.peek() },
+                writability: { () throws(StreamError) in try engine.writability() })
             if case .wouldBlock = attempt { return attempt }
             wakeCall(engine)
             return attempt
@@ -182,14 +185,26 @@ public struct StreamSide: Sendable {
         }
     }
 
-    private func look(at engine: any StreamTransport) throws(StreamError) -> Attempt {
+    private func lookAtSocket() throws(StreamError) -> Attempt {
+        let point = connection.point
+        do throws(StreamError) {
+            return try look(
+                peek: { () throws(StreamError) in try point.peek() }, writability: { point.writability() })
+        } catch {
+            throw connection.fail(error, half)
+        }
+    }
+
+    private func look(
+        peek: () throws(StreamError) -> Attempt, writability: () throws(StreamError) -> Attempt
+    ) throws(StreamError) -> Attempt {
         let attempt = try connection.point.whileOpen { () throws(StreamError) -> Attempt in
             switch half {
             case .reader:
-                let attempt = try engine.peek()
+                let attempt = try peek()
                 if case .ended = attempt { try connection.verifyReadEnd() }
                 return attempt
-            case .writer: return try engine.writability()
+            case .writer: return try writability()
             }
         }
         guard let attempt else { throw .closed }
@@ -197,9 +212,8 @@ public struct StreamSide: Sendable {
     }
 
     /// Wakes a call on this half. Looking moves bytes (or a failure) from the descriptor into a layer such as TLS,
-    /// perhaps before the loop has seen them; a call that found nothing just before would then wait forever. Looking at a
-    /// socket moves no bytes.
+    /// perhaps before the loop has seen them; a call that found nothing just before would then wait forever.
     private func wakeCall(_ engine: any StreamTransport) {
-        if isInside, !connection.hasSocket { engine.waitPoint.signal(half.interest) }
+        if isInside { engine.waitPoint.signal(half.interest) }
     }
 }

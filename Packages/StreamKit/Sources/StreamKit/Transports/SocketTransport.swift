@@ -3,8 +3,8 @@ internal import Glibc
 
 /// A connected stream socket: the bottom of most stacks. The wait point owns the descriptor, and closes it.
 ///
-/// A connection with this engine moves bytes by the socket of its point, without this object (``Connection/hasSocket``). It calls this object
-/// to look and to finish. TLS of a connection without a proxy calls it for everything.
+/// A connection with this engine reads, writes and looks at the socket of its point, without this object (``Connection/hasSocket``). It makes
+/// one to finish. TLS of a connection without a proxy calls it for everything.
 final class SocketTransport: StreamTransport {
     let waitPoint: WaitPoint
 
@@ -18,11 +18,9 @@ final class SocketTransport: StreamTransport {
 
     func tryWrite(_ bytes: RawSpan) throws(StreamError) -> Attempt { try waitPoint.send(bytes, waits: false) }
 
-    func peek() throws(StreamError) -> Attempt { try Syscalls.peek(waitPoint.descriptor) }
+    func peek() throws(StreamError) -> Attempt { try waitPoint.peek() }
 
-    func writability() throws(StreamError) -> Attempt {
-        Syscalls.ready(waitPoint.descriptor, for: .writable).isEmpty ? .wouldBlock(.writable) : .moved(1)
-    }
+    func writability() throws(StreamError) -> Attempt { waitPoint.writability() }
 
     func tryFinish() throws(StreamError) -> Attempt {
         guard shutdown(waitPoint.descriptor, CInt(SHUT_WR)) == 0 || errno == ENOTCONN else {
@@ -47,5 +45,13 @@ extension WaitPoint {
         try bytes.withUnsafeBytes { (bytes) throws(StreamError) in
             try Syscalls.send(descriptor, bytes, waits: waits)
         }
+    }
+
+    /// What a read from the point's socket would find.
+    func peek() throws(StreamError) -> Attempt { try Syscalls.peek(descriptor) }
+
+    /// Whether the point's socket accepts bytes.
+    func writability() -> Attempt {
+        Syscalls.ready(descriptor, for: .writable).isEmpty ? .wouldBlock(.writable) : .moved(1)
     }
 }
