@@ -23,12 +23,12 @@ extension HTTPConnection {
                 keepsConnection: preparation.keepsConnection,
                 offersSwitch: preparation.offersSwitch, hasWaited: hasWaited)
         case .http2(let link):
-            // The head is prepared as that of HTTP/1.1 and then parsed, so that both versions have the same rules for fields.
-            var preparation = preparation
-            preparation.isForHTTP2 = true
-            let head = try head(of: fetch, as: form, host, body, preparation)
-            let sent = try RequestPreparation.requestForHTTP2(
-                of: head.bytes, mayHaveConnectionFields: form?.hasFields ?? fetch.request.hasFields)
+            let (sent, head) =
+                if let form {
+                    try preparation.prepareForHTTP2(form, host: host, body: body)
+                } else {
+                    try preparation.prepareForHTTP2(fetch.request, host: host, body: body)
+                }
             return try HTTP2Exchange(
                 sent, head, fetch.method, body, on: self, link, connectProtocol: preparation.upgrade, limits: limits)
         }

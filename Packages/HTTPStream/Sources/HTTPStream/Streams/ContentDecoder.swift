@@ -37,9 +37,11 @@ enum ContentCoding: String, CaseIterable {
         }
     }
 
-    /// The field that requests every available coding.
-    static let acceptField: [UInt8] = Array(
-        "Accept-Encoding: \(allCases.filter(\.isAvailable).map(\.rawValue).joined(separator: ", "))\r\n".utf8)
+    /// Every available coding, as the value of `Accept-Encoding`.
+    static let accepted = allCases.filter(\.isAvailable).map(\.rawValue).joined(separator: ", ")
+
+    /// The line that requests every available coding.
+    static let acceptField: [UInt8] = Array("Accept-Encoding: \(accepted)\r\n".utf8)
 }
 
 /// Removes the content codings of a body (RFC 9110 §8.4), one bounded piece at a time. A separate object, because a load is moved

@@ -62,7 +62,7 @@ struct ExchangeMessages: ~Copyable, Sendable {
         loop: @autoclosure () -> EventLoop
     ) throws(StreamError) {
         var framing = BodyFraming.none
-        if case .some = body { framing = head.bodyLength.map { .length($0) } ?? .chunked }
+        if case .some = body { framing = head.bodyFraming }
         do throws(HTTPMessageError) {
             try machine.beginRequest(
                 method, framing: framing, expectsContinue: head.expectsContinue, isPersistent: keepsConnection,

@@ -2,18 +2,22 @@ internal import FoundationEssentials
 @_spi(Packages) internal import HTTPMessage
 internal import StreamKit
 
-/// The fields that a stream adds to a request before sending it (RFC 9110 §7.2, §8.6; RFC 9112 §6).
+/// The fields that a stream adds to a request before sending it (RFC 9110 §7.2, §8.6; RFC 9112 §6; RFC 9113 §8.2).
 ///
-/// Works on bytes: the caller's lines are sent in strict form, with the stream's own around them.
+/// For HTTP/1.1, works on bytes: the caller's lines are sent in strict form, with the stream's own around them. For HTTP/2, makes the
+/// request whose fields are sent. Both have the same fields, apart from those of a connection.
 struct RequestPreparation {
     /// A request that is ready to be sent.
     struct Head {
-        /// Request line, fields and the empty line.
-        var bytes: [UInt8]
+        /// Request line, fields and the empty line; empty over HTTP/2.
+        var bytes: [UInt8] = []
         /// The length announced for the body; nil for chunks, and without a body.
         var bodyLength: Int64?
         /// Whether the body waits for 100 (Continue).
         var expectsContinue = false
+
+        /// The framing of a body; over HTTP/2, `chunked` stands for a length that is not known.
+        var bodyFraming: BodyFraming { bodyLength.map { .length($0) } ?? .chunked }
     }
 
     /// The value of `User-Agent`, if the caller sets none. An empty value of the caller's omits the field, unless
@@ -29,8 +33,6 @@ struct RequestPreparation {
     var upgrade: String?
     /// Whether an empty `User-Agent` of the caller's is sent.
     var keepsEmptyUserAgent = false
-    /// Whether the head is for HTTP/2, which has no connection-specific fields (RFC 9113 §8.2.2).
-    var isForHTTP2 = false
 
     /// Whether the request offers to switch to another protocol. Comparing ``upgrade`` with nil would copy it.
     var offersSwitch: Bool { if case .none = upgrade { false } else { true } }
@@ -38,7 +40,7 @@ struct RequestPreparation {
     /// The memory that a head without fields needs at most, unless its URL is long.
     private static let usualCount = 512
 
-    /// Returns the head as it is sent; the body is sent separately.
+    /// Returns the head as it is sent over HTTP/1.1; the body is sent separately.
     ///
     /// - Parameters:
     ///   - host: the value of `Host`.
@@ -51,11 +53,42 @@ struct RequestPreparation {
             if !request.hasFields, request.version <= .http11 { return Head(bytes: bareHead(of: request, host: host)) }
             return Head(bytes: try head(of: request, host: host, nil, .none))
         }
+        var head = try announcement(of: body, in: request)
+        head.bytes = try self.head(of: request, host: host, body.contentType, head.bodyFraming)
+        return head
+    }
+
+    /// Returns the request as it is sent over HTTP/2, and its head without bytes; the body is sent separately.
+    ///
+    /// The names of the fields are in lower case (RFC 9113 §8.2). The fields that the caller has set for a connection are removed
+    /// (RFC 9113 §8.2.2).
+    ///
+    /// - Parameters:
+    ///   - host: the value of `Host`, which is sent as `:authority`.
+    ///   - body: the body; nil for none.
+    /// - Throws: as ``length(of:_:)``, and the `HTTPMessageError` of a field that HTTP/2 cannot carry as a `StreamError`.
+    func prepareForHTTP2(
+        _ request: HTTPRequest, host: String, body: HTTPBody?
+    ) throws(StreamError) -> (request: HTTPRequest, head: Head) {
+        let head = if let body { try announcement(of: body, in: request) } else { Head() }
+        do throws(HTTPMessageError) {
+            let sent = try request.withRawStartLine { (method, target) throws(HTTPMessageError) in
+                try HTTPRequest(
+                    method: method, target: target, version: .http20,
+                    fields: fieldsForHTTP2(of: request, host: host, body, body == nil ? .none : head.bodyFraming))
+            }
+            return (sent, head)
+        } catch {
+            throw StreamError(error)
+        }
+    }
+
+    /// What the head of a request tells of its body.
+    private func announcement(of body: HTTPBody, in request: HTTPRequest) throws(StreamError) -> Head {
         let length = try RequestPreparation.length(of: request, body)
         let expectsContinue =
             length != 0 && request.version >= .http11 && request.fields[.expect]?.lowercased() == "100-continue"
-        let bytes = try head(of: request, host: host, body.contentType, length.map { .length($0) } ?? .chunked)
-        return Head(bytes: bytes, bodyLength: length, expectsContinue: expectsContinue)
+        return Head(bodyLength: length, expectsContinue: expectsContinue)
     }
 
     /// Returns the length to announce for the body of a request; nil for chunks.
@@ -110,14 +143,32 @@ struct RequestPreparation {
         if let contentType, !request.fields.contains(.contentType) {
             bytes += Array("Content-Type: \(contentType)\r\n".utf8)
         }
-        // A range of a coded body could not be decoded.
-        let acceptsCodings =
-            decodesContent && !request.fields.contains(.acceptEncoding) && !request.fields.contains(.range)
+        let acceptsCodings = acceptsCodings(request.fields)
         bytes.appendLines(upTo: RequestPreparation.ownLinesCount) { lines in
             writeOwnLines(
                 request.method, framing, hasUserAgent: hasUserAgent, acceptsCodings: acceptsCodings, to: &lines)
         }
         return bytes
+    }
+
+    /// Whether the stream accepts content codings that it decodes: a range of a coded body could not be decoded.
+    private func acceptsCodings(_ fields: HTTPFields) -> Bool {
+        decodesContent && !fields.contains(.acceptEncoding) && !fields.contains(.range)
+    }
+
+    /// The value of `Content-Length`; nil for none. Methods that define a body declare that it is empty; others send no length
+    /// (RFC 9110 §8.6).
+    private static func contentLength(_ method: HTTPMethod, _ framing: BodyFraming) -> UInt64? {
+        switch framing {
+        case .length(let length): UInt64(length)
+        case .chunked: nil
+        case .none, .untilClose, .tunnel:
+            switch method {
+            case .get: nil  // first: one comparison for the usual method
+            case .post, .put, .patch: 0
+            default: nil
+            }
+        }
     }
 
     /// Inserts `Host` directly after the request line, as RFC 9112 §3.2 recommends.
@@ -152,31 +203,62 @@ struct RequestPreparation {
             lines.write(RequestPreparation.userAgent)
             lines.write("\r\n")
         }
-        switch framing {
-        case .length(let length):
+        if let length = RequestPreparation.contentLength(method, framing) {
             lines.write("Content-Length: ")
-            lines.write(decimal: UInt64(length))
+            lines.write(decimal: length)
             lines.write("\r\n")
-        case .chunked: if !isForHTTP2 { lines.write("Transfer-Encoding: chunked\r\n") }
-        case .none, .untilClose, .tunnel:
-            // Methods that define a body declare that it is empty; others send no length (RFC 9110 §8.6).
-            switch method {
-            case .get: break
-            case .post, .put, .patch: lines.write("Content-Length: 0\r\n")
-            default: break
-            }
         }
-        // In HTTP/2, the end of the stream ends the body, and GOAWAY announces the end of the connection.
-        if !isForHTTP2 {
-            if offersSwitch {
-                lines.write("Connection: Upgrade\r\n")
-            } else {
-                lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
-            }
+        if case .chunked = framing { lines.write("Transfer-Encoding: chunked\r\n") }
+        if offersSwitch {
+            lines.write("Connection: Upgrade\r\n")
+        } else {
+            lines.write(keepsConnection ? "Connection: keep-alive\r\n" : "Connection: close\r\n")
         }
         if acceptsCodings { ContentCoding.acceptField.withUnsafeBytes { lines.write($0) } }
         lines.write("\r\n")
     }
+
+    // MARK: HTTP/2
+
+    private func fieldsForHTTP2(
+        of request: HTTPRequest, host: String, _ body: HTTPBody?, _ framing: BodyFraming
+    ) throws(HTTPMessageError) -> HTTPFields.Builder {
+        var builder = HTTPFields.Builder(
+            fieldCapacity: request.fields.count + 5, byteCapacity: RequestPreparation.usualCount)
+        try builder.append(name: "host", value: host)
+        let fields = request.hasFields ? fieldsOfStream(request.fields) : HTTPFields()
+        if !fields.isEmpty { try builder.append(fields) }
+        if let type = body?.contentType, !fields.contains(.contentType) {
+            try builder.append(name: "content-type", value: type)
+        }
+        if !request.fields.contains(.userAgent) {
+            try builder.append(name: "user-agent", value: RequestPreparation.userAgent)
+        }
+        if let length = RequestPreparation.contentLength(request.method, framing) {
+            try builder.append(name: "content-length", value: "\(length)")
+        }
+        if acceptsCodings(fields) {
+            try builder.append(name: "accept-encoding", value: ContentCoding.accepted)
+        }
+        return builder
+    }
+
+    /// The caller's fields without those that the stream sets itself, and without those of a connection (RFC 9113 §8.2.2).
+    private func fieldsOfStream(_ fields: HTTPFields) -> HTTPFields {
+        var fields = fields
+        RequestPreparation.ownFields.forEach { fields.remove($0) }
+        fields.removeConnectionFields()
+        if let codings = fields[.te], codings.lowercased() != "trailers" { fields.remove(.te) }
+        removeEmptyUserAgent(from: &fields)
+        return fields
+    }
+
+    /// The field has no empty value (RFC 9110 §10.1.5): one omits the stream's own.
+    private func removeEmptyUserAgent(from fields: inout HTTPFields) {
+        if !keepsEmptyUserAgent, fields[.userAgent] == "" { fields.remove(.userAgent) }
+    }
+
+    // MARK: HTTP/1.1
 
     /// The request in HTTP/1.x, without the fields that the stream sets itself.
     private func plain(_ request: HTTPRequest) throws(StreamError) -> HTTPRequest {
@@ -186,8 +268,7 @@ struct RequestPreparation {
                 method: request.method, target: request.target, version: min(request.version, .http11))
             plain.fields = request.fields
             RequestPreparation.ownFields.forEach { plain.fields.remove($0) }
-            // The field has no empty value (RFC 9110 §10.1.5).
-            if !keepsEmptyUserAgent, plain.fields[.userAgent] == "" { plain.fields.remove(.userAgent) }
+            removeEmptyUserAgent(from: &plain.fields)
             return plain
         } catch {
             throw StreamError(error)
@@ -205,20 +286,7 @@ struct RequestPreparation {
     /// The protocol to which a head that was sent offers to switch; nil if it offers none.
     static func offeredProtocol(in head: [UInt8]) -> String? { parsed(head)?.fields[.upgrade] }
 
-    /// The request of a head that was prepared for HTTP/2: its `Host` becomes `:authority`.
-    ///
-    /// - Parameter mayHaveConnectionFields: whether the caller has set fields. Connection-specific ones among them are removed.
-    /// - Throws: for a head that cannot be sent, such as one with a field that HTTP/1.1 would send in obsolete form.
-    static func requestForHTTP2(of head: [UInt8], mayHaveConnectionFields: Bool) throws(StreamError) -> HTTPRequest {
-        guard var request = parsed(head) else { throw .badURL("its head is malformed.") }
-        if mayHaveConnectionFields {
-            request.fields.removeConnectionFields()
-            // RFC 9113 §8.2.2
-            if let codings = request.fields[.te], codings.lowercased() != "trailers" { request.fields.remove(.te) }
-        }
-        return request
-    }
-
+    /// The request of a head; nil for one that is malformed.
     static func parsed(_ head: [UInt8]) -> HTTPRequest? {
         var limits = HTTPLimits.default
         limits.lineLength = .max
@@ -297,5 +365,32 @@ extension [UInt8] {
                 count = lines.count
             }
         }
+    }
+}
+
+extension HTTPFields.Builder {
+    fileprivate mutating func append(name: StaticString, value: String) throws(HTTPMessageError) {
+        let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        try append(name: name.bytes, value: value.utf8.span.bytes)
+    }
+
+    fileprivate mutating func append(name: StaticString, value: StaticString) throws(HTTPMessageError) {
+        let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        let value = UnsafeRawBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount)
+        try append(name: name.bytes, value: value.bytes)
+    }
+
+    /// Appends fields, with their names in lower case.
+    fileprivate mutating func append(_ fields: HTTPFields) throws(HTTPMessageError) {
+        var failure: HTTPMessageError?
+        fields.forEachRawField { name, value in
+            let name = name.withUnsafeBytes { $0.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 } }
+            do throws(HTTPMessageError) {
+                try append(name: name.span.bytes, value: value)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
     }
 }

@@ -175,26 +175,67 @@ import Testing
 
     @Test func http2HasNoFieldsOfAConnection() throws {
         let url = try #require(URL(string: "http://example.org/a?b"))
-        var preparation = RequestPreparation(keepsConnection: true, decodesContent: false)
-        preparation.isForHTTP2 = true
+        let preparation = RequestPreparation(keepsConnection: true, decodesContent: false)
         var request = try HTTPRequest(method: .put, url: url)
         func names(_ request: HTTPRequest, _ body: HTTPBody?) throws -> [String] {
-            let head = try preparation.prepare(request, host: "example.org", body: body)
-            let sent = try RequestPreparation.requestForHTTP2(
-                of: head.bytes, mayHaveConnectionFields: request.hasFields)
+            let sent = try preparation.prepareForHTTP2(request, host: "example.org", body: body).request
+            #expect(sent.method == .put && sent.target.description == "/a?b" && sent.fields[.host] == "example.org")
             return sent.fields.map(\.name.name)
         }
-        #expect(try names(request, nil) == ["Host", "User-Agent", "Content-Length"])
+        #expect(try names(request, nil) == ["host", "user-agent", "content-length"])
         let stream = HTTPBody.stream(length: nil) { ReadStream(bytes: []) }
-        #expect(try names(request, stream) == ["Host", "User-Agent"])
+        #expect(try names(request, stream) == ["host", "user-agent"])
         for (name, value): (HTTPFieldName, String) in [
             ("X-A", "1"), (.connection, "X-A"), (.upgrade, "h2c"), ("Keep-Alive", "timeout=5"), (.te, "gzip"),
-            (.transferEncoding, "chunked"), (.proxyConnection, "close"),
+            (.transferEncoding, "chunked"), (.proxyConnection, "close"), (.host, "evil.example"),
         ] {
             try request.fields.append(value, for: name)
         }
-        #expect(try names(request, stream) == ["Host", "X-A", "User-Agent"])
+        #expect(try names(request, stream) == ["host", "x-a", "user-agent"])
         try request.fields.set("trailers", for: .te)
-        #expect(try names(request, nil) == ["Host", "X-A", "TE", "User-Agent", "Content-Length"])
+        #expect(try names(request, nil) == ["host", "x-a", "te", "user-agent", "content-length"])
+    }
+
+    @Test func http2HasTheBytesOfAForwardedField() throws {
+        let bytes = Array("GET / HTTP/1.1\r\nHost: a\r\nX-A: b".utf8) + [0xE9, 13, 10, 13, 10]
+        let request = try #require(RequestPreparation.parsed(bytes))
+        let preparation = RequestPreparation(keepsConnection: true, decodesContent: false)
+        let sent = try preparation.prepareForHTTP2(request, host: "a", body: nil).request
+        var values: [[UInt8]] = []
+        sent.fields.forEachRawField { _, value in values.append(value.withUnsafeBytes { Array($0) }) }
+        #expect(values == [Array("a".utf8), [0x62, 0xE9], Array("NetKit/0.1".utf8)])
+    }
+
+    /// Both versions follow the same rules.
+    @Test(arguments: [false, true], [HTTPMethod.get, .post, .delete])
+    func bothVersionsHaveTheSameFields(_ decodes: Bool, _ method: HTTPMethod) throws {
+        let url = try #require(URL(string: "http://example.org/"))
+        let preparation = RequestPreparation(keepsConnection: true, decodesContent: decodes)
+        let bodies: [HTTPBody?] = [
+            nil, .bytes([1, 2, 3]), .bytes([]), .stream(length: nil) { ReadStream(bytes: []) },
+            .multipart(MultipartForm()),
+        ]
+        let own: [[(HTTPFieldName, String)]] = [
+            [], [(.userAgent, "")], [(.userAgent, "mine")], [(.contentType, "a/b"), ("X-A", "1"), ("X-A", "2")],
+            [(.range, "bytes=1-")],
+            [(.acceptEncoding, "identity"), (.expect, "100-continue")], [(.contentLength, "3")],
+        ]
+        for body in bodies {
+            for fields in own {
+                var request = try HTTPRequest(method: method, url: url)
+                for (name, value) in fields { try request.fields.append(value, for: name) }
+                let head = try preparation.prepare(request, host: "example.org", body: body)
+                var expected = try #require(RequestPreparation.parsed(head.bytes)).fields
+                expected.remove(.connection)
+                expected.remove(.transferEncoding)
+                let (sent, rest) = try preparation.prepareForHTTP2(request, host: "example.org", body: body)
+                #expect(
+                    rest.bytes.isEmpty && rest.bodyLength == head.bodyLength
+                        && rest.expectsContinue == head.expectsContinue)
+                #expect(
+                    sent.fields.map { "\($0.name.name): \($0.value)" }
+                        == expected.map { "\($0.name.name.lowercased()): \($0.value)" })
+            }
+        }
     }
 }

@@ -52,6 +52,8 @@ import Testing
         private let state: Locked<State>
         /// Provided when the disk answers; nil if it always does.
         let gate: OneShot<Bool>?
+        /// Provided when the disk is first asked.
+        let isAsked = OneShot<Bool>()
         private let onRelease: @Sendable () -> Void
 
         init(
@@ -76,6 +78,7 @@ import Testing
                 state.calls.append(call)
                 state.threads.insert(UInt(pthread_self()))
             }
+            isAsked.provide(true)
             if let gate { _ = try? gate.value(until: .now + .seconds(50)) }
         }
 
@@ -215,9 +218,11 @@ import Testing
     /// The file stays open while the disk uses it, and no longer.
     @Test func closingDoesNotWaitForTheDisk() async throws {
         let (gate, released) = (OneShot<Bool>(), OneShot<Bool>())
-        let stream = try Self.open(SlowDisk("0", gate: gate) { released.provide(true) })
+        let disk = SlowDisk("0", gate: gate) { released.provide(true) }
+        let isAsked = disk.isAsked
+        let stream = try Self.open(consume disk)
         let reading = Task { try await stream.read(upTo: 1) }
-        while stream.status != .reading, !Task.isCancelled { await Task.yield() }
+        #expect(try await isAsked.value(until: .now + .seconds(50)))
         stream.close()
         await #expect(throws: StreamError.closed) { try await reading.value }
         #expect(released.value == nil)
