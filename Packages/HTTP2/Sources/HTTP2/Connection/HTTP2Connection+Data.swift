@@ -151,7 +151,6 @@ extension HTTP2Connection {
     }
 
     /// See ``HTTP2Machine/hasUnread(_:)``.
-    @inline(__always)
     func hasUnread(_ id: StreamID) -> Bool { streams.index(of: id).map { streams[$0].body.count > 0 } ?? false }
 
     /// Accounts bytes of a stream that were read, or that carry nothing, in both windows.

@@ -2,7 +2,6 @@
 
 extension HTTP2Connection {
     /// The earliest time at which ``tick(now:)`` has something to do. See ``HTTP2Machine/nextDeadline``.
-    @inline(__always)
     var nextDeadline: Duration? {
         // Not a comparison with nil, which would copy the error.
         if case .some = failure { return nil }
