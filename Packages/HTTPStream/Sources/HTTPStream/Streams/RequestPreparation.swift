@@ -66,7 +66,8 @@ struct RequestPreparation {
     /// - Parameters:
     ///   - host: the value of `Host`, which is sent as `:authority`.
     ///   - body: the body; nil for none.
-    /// - Throws: as ``length(of:_:)``, and the `HTTPMessageError` of a field that HTTP/2 cannot carry as a `StreamError`.
+    /// - Throws: as ``length(of:_:)``, and the `HTTPMessageError` of a request that HTTP/2 cannot carry, as a `StreamError` with
+    ///   the caller's fault.
     func prepareForHTTP2(
         _ request: HTTPRequest, host: String, body: HTTPBody?
     ) throws(StreamError) -> (request: HTTPRequest, head: Head) {
@@ -79,7 +80,7 @@ struct RequestPreparation {
             }
             return (sent, head)
         } catch {
-            throw StreamError(error)
+            throw StreamError(HTTPMessageError(error.code, offset: error.offset, fault: .caller))
         }
     }
 

@@ -206,6 +206,27 @@ import Testing
         #expect(values == [Array("a".utf8), [0x62, 0xE9], Array("NetKit/0.1".utf8)])
     }
 
+    /// What a lenient parser has let pass reaches HTTP/2 in strict form, or is refused as the caller's.
+    @Test func forwardedRequestsAreStrict() throws {
+        func forwarded(_ text: String) throws -> HTTPRequest {
+            let bytes = Array(text.utf8)
+            var parser = HeadParser(
+                .request,
+                leniency: [.foldedLines, .controlCharactersInValues, .whitespaceBeforeColon, .anyTargetForm])
+            _ = try parser.parse(bytes.span.bytes)
+            return try parser.makeRequest(from: bytes.span.bytes)
+        }
+        let preparation = RequestPreparation(keepsConnection: true, decodesContent: false)
+        let odd = "GET / HTTP/1.1\r\nHost: a\r\nX-A : \u{1}b\u{2}c\u{3}\r\nX-B:\r\n d\r\n e\r\n\r\n"
+        let sent = try preparation.prepareForHTTP2(try forwarded(odd), host: "a", body: nil).request
+        #expect(sent.fields["X-A"] == "b c" && sent.fields["X-B"]?.hasPrefix("d") == true && sent.fields.count == 4)
+        let error = #expect(throws: StreamError.self) {
+            try preparation.prepareForHTTP2(
+                try forwarded("GET a:1 HTTP/1.1\r\nHost: a\r\n\r\n"), host: "a", body: nil)
+        }
+        #expect(error == StreamError(HTTPMessageError(.invalidTarget, fault: .caller)))
+    }
+
     /// Both versions follow the same rules.
     @Test(arguments: [false, true], [HTTPMethod.get, .post, .delete])
     func bothVersionsHaveTheSameFields(_ decodes: Bool, _ method: HTTPMethod) throws {
